@@ -143,7 +143,7 @@ fn lower(word: &[u8]) -> String {
 }
 
 /// Numbers and words alternate often, or a number is long.
-pub fn looks_like_hash(part: &[u8]) -> bool {
+fn looks_like_hash(part: &[u8]) -> bool {
     let mixed = runs(part).filter(|run| run[0].is_ascii_alphanumeric()).count();
     runs(part).any(|run| run[0].is_ascii_digit() && run.len() > NUMBER_DIGITS) || mixed > 6
 }

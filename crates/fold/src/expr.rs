@@ -274,11 +274,8 @@ impl Linear {
             let rest = Linear { constant: self.constant / unit, terms: terms.collect() };
             let shown = rest.text(&Sizes { unit: None, ranks: sizes.ranks }, false);
             let is_sum = rest.terms.len() + usize::from(rest.constant != 0) > 1;
-            return if is_sum {
-                format!("({shown}) * {text}")
-            } else {
-                format!("{shown} * {text}")
-            };
+            let shown = if is_sum { format!("({shown})") } else { shown };
+            return format!("{shown} * {text}");
         }
         if let Some((whole, rest)) = self.divided(sizes) {
             let whole = whole.text(sizes, as_bytes);
@@ -286,12 +283,10 @@ impl Linear {
         }
         let has_rank =
             self.terms.iter().any(|(factor, atom)| *factor == 1 && atom.contains("$$rank"));
-        let number = |number: i64| match as_bytes {
-            true => bytes(number),
-            false if has_rank && number == sizes.ranks && number > 1 => "$$size".into(),
-            false => number.to_string(),
-        };
         let constant = |number: i64| if as_bytes { bytes(number) } else { number.to_string() };
+        let is_ranks = |number: i64| !as_bytes && has_rank && number == sizes.ranks && number > 1;
+        let number =
+            |number: i64| if is_ranks(number) { "$$size".into() } else { constant(number) };
         if let [(1, atom)] = &self.terms[..]
             && self.constant == 0
             && let Some(inner) = atom.strip_prefix('(').and_then(|atom| atom.strip_suffix(')'))

@@ -9,7 +9,6 @@ use super::ranks::{self, Item, is_hidden};
 use super::shape::Shaper;
 use super::write::{Uneven, Writer, Written};
 use super::{processes, procs};
-use model::Op;
 use model::rehearsal::Expected;
 
 /// How to fold.
@@ -130,7 +129,7 @@ impl Source<'_> {
         }
         let mut items = ranks::unify(&trees, &|shape| shaper.kinds(shape));
         pauses::before_labels(&mut items);
-        let (mut items, mut procs) = procs::extracted(items, &shaper);
+        let (mut items, mut procs) = procs::extracted(items, &mut shaper);
         if options.think == Think::Typical {
             let procs = procs.iter_mut().map(|proc| &mut proc.body[..]);
             let mut bodies: Vec<&mut [Item]> =
@@ -161,8 +160,7 @@ fn how_to_run(options: &Options, log: &Log, expects: bool) -> String {
         1 => String::new(),
         ranks => format!(" -n {ranks}"),
     };
-    let mut all = log.ranks.iter().flatten();
-    let mpi = if all.any(|entry| entry.op().is_some_and(Op::is_mpi_io)) { " --mpi" } else { "" };
+    let mpi = if log.uses_mpi_io() { " --mpi" } else { "" };
     let prepare = if expects { " --prepare" } else { "" };
     format!("Run it: parabench run {name}{ranks}{mpi}{prepare}")
 }

@@ -12,15 +12,12 @@
 //!
 //! Numbers depend on the loops around them: they are constant, grow evenly with some indices, or
 //! are a list, whichever text is shortest.
-//!
-//! Where ranks wait for each other in a loop over blocks, the order of their work depends on its pauses: uneven ones
-//! become a list, not their mean.
 
 use super::loops::Folder;
-use super::pauses::LONG_NS;
+use super::pauses::is_uneven;
 use super::regular::{Written, condition};
 use super::repeats::{Element, Repeats, What, class_of};
-use super::statement::{Alike, Arg, NumberKind};
+use super::statement::{Alike, NumberKind};
 use super::tree::{Gap, Kind, List, Node, Number, PAUSE, collect, has_barrier, is_part, is_pause};
 use super::written::{Block, Flat, WrittenOut};
 use model::op::HandleEffect;
@@ -88,7 +85,6 @@ fn without_meetings(nodes: &[Node], alike: &mut Alike<'_>) -> Vec<Node> {
         return within;
     }
     let across = written.without_blocks(&sequence, &is_part);
-    let across = written.with_joined_blocks(across);
     let across = in_blocks(&written, &across, alike);
     // What a few processes have in common becomes procs.
     let is_shorter = text_bytes(&within) * 6 / 5 < text_bytes(&across);
@@ -100,7 +96,21 @@ fn in_blocks(written: &WrittenOut<'_>, sequence: &[usize], alike: &mut Alike<'_>
     let mut finder = Finder { written, alike, repeats: Repeats::default() };
     let elements = finder.find(&[sequence]).pop().unwrap_or_default();
     let Finder { repeats, alike, .. } = finder;
-    emit(&elements, &repeats, written, sequence, alike)
+    let mut emitter = Emitter {
+        repeats: &repeats,
+        written,
+        alike,
+        all: Vec::new(),
+        plain: Vec::new(),
+        around: Vec::new(),
+        orders: false,
+        open: HashSet::new(),
+        alone: HashMap::new(),
+    };
+    emitter.open = emitter.open_before(sequence);
+    elements.iter().for_each(|element| emitter.top(element));
+    emitter.flush();
+    emitter.all
 }
 
 /// Finds repeats in sequences, and in the blocks in them.
@@ -164,31 +174,7 @@ fn classes(nodes: &[(usize, &Node)], alike: &Alike<'_>) -> Vec<u64> {
     sized.collect()
 }
 
-/// The nodes that elements are; loops only where they are shorter.
-fn emit(
-    elements: &[Element],
-    repeats: &Repeats,
-    written: &WrittenOut<'_>,
-    sequence: &[usize],
-    alike: &mut Alike<'_>,
-) -> Vec<Node> {
-    let mut emitter = Emitter {
-        repeats,
-        written,
-        alike,
-        all: Vec::new(),
-        plain: Vec::new(),
-        around: Vec::new(),
-        orders: false,
-        open: HashSet::new(),
-        alone: HashMap::new(),
-    };
-    emitter.open = emitter.open_before(sequence);
-    elements.iter().for_each(|element| emitter.top(element));
-    emitter.flush();
-    emitter.all
-}
-
+/// Makes nodes of elements; loops only where they are shorter.
 struct Emitter<'a, 'b> {
     repeats: &'a Repeats,
     written: &'a WrittenOut<'a>,
@@ -269,27 +255,22 @@ impl<'a> Emitter<'a, '_> {
         let body = self.repeats.bodies.get(&class).filter(|_| iterations.len() > 1)?;
         let all = (0..).zip(iterations).map(|(at, iteration)| (iteration, Rc::from([(at, at)])));
         let all: Vec<(&'a Vec<Option<Element>>, Path)> = all.collect();
-        let has =
-            |is_it: &dyn Fn(&Element) -> bool| iterations.iter().flatten().flatten().any(is_it);
-        self.orders = has(&|inner| self.orders(inner)) && has(&has_block);
+        let has = |is_it: &dyn Fn(&Element) -> bool| {
+            iterations.iter().flatten().flatten().any(|inner| inner.any(is_it))
+        };
+        self.orders = has(&|inner| match inner.what {
+            What::One(at) => self.alike.orders(self.written.all[at].node()),
+            _ => false,
+        }) && has(&|inner| matches!(inner.what, What::Block(..)));
         self.around.push(Around { most: all.len(), all: all.len() });
         let body = self.body(body, &all);
         self.around.pop();
         let count = vec![Number::constant(all.len() as i64)];
         let node = Node::made(0, count, Gap::default(), Kind::Loop, body);
         // Who reads a program looks for the end of what a loop begins in the loop.
-        let factor = if self.leaves_open(&node) { UNCLOSED } else { 1 };
+        let is_closed = self.left_open(&node, HashSet::new()).is_empty();
+        let factor = if is_closed { 1 } else { UNCLOSED };
         Some((factor * text_bytes(std::slice::from_ref(&node)), node))
-    }
-
-    /// There is a signal in it, or a rank waits for one.
-    fn orders(&self, element: &Element) -> bool {
-        match &element.what {
-            What::One(at) => self.alike.orders(self.written.all[*at].node()),
-            What::Many(all) => all.iter().flatten().flatten().any(|inner| self.orders(inner)),
-            What::Block(_, body) => body.iter().flatten().any(|inner| self.orders(inner)),
-            What::Border => false,
-        }
     }
 
     /// A statement, or a block that has nothing in common with others.
@@ -333,13 +314,7 @@ impl<'a> Emitter<'a, '_> {
     /// these is opened afterwards.
     fn follow(&self, node: &Node, opened: &mut HashSet<u32>, used: &mut HashSet<u32>) -> bool {
         if let Some(statement) = self.alike.statement(node) {
-            for arg in &statement.args {
-                if let Arg::Handle(variable) = arg
-                    && !opened.contains(variable)
-                {
-                    used.insert(*variable);
-                }
-            }
+            used.extend(statement.handles().filter(|variable| !opened.contains(variable)));
             if let Some(variable) = statement.gives {
                 opened.insert(variable);
                 return !used.contains(&variable);
@@ -348,21 +323,15 @@ impl<'a> Emitter<'a, '_> {
         node.body.iter().all(|inner| self.follow(inner, opened, used))
     }
 
-    /// It opens a file that it does not close.
-    fn leaves_open(&self, node: &Node) -> bool {
-        let mut open = HashSet::new();
-        self.collect_open(node, &mut open);
-        !open.is_empty()
-    }
-
-    fn collect_open(&self, node: &Node, open: &mut HashSet<u32>) {
+    /// Files that it opens and does not close.
+    fn left_open(&self, node: &Node, mut open: HashSet<u32>) -> HashSet<u32> {
         if let Some(statement) = self.alike.statement(node) {
             if statement.op.row().handle == HandleEffect::Closes {
-                open.retain(|variable| !statement.args.contains(&Arg::Handle(*variable)));
+                statement.handles().for_each(|variable| _ = open.remove(&variable));
             }
             open.extend(statement.gives.filter(|_| statement.errno == 0));
         }
-        node.body.iter().for_each(|inner| self.collect_open(inner, open));
+        node.body.iter().fold(open, |open, inner| self.left_open(inner, open))
     }
 
     fn statements(&mut self, element: &Element, all: &mut Vec<Node>) {
@@ -472,7 +441,7 @@ impl<'a> Emitter<'a, '_> {
 
     fn repeated(&self, all: &[Execution<'_>], counts: &[i64], body: Vec<Node>) -> Node {
         let paths: Vec<Path> = all.iter().map(|(_, path)| path.clone()).collect();
-        let count = fit(&self.around, &paths, counts, false);
+        let count = self.column(&paths, counts).fit(false);
         Node::made(0, vec![count], Gap::default(), Kind::Loop, body)
     }
 
@@ -485,7 +454,7 @@ impl<'a> Emitter<'a, '_> {
             }
         }
         if nodes.iter().any(|node| node.shape != nodes[0].shape) {
-            nodes = nodes.iter().map(|node| self.alike.named(node)).collect();
+            nodes = nodes.iter().map(|node| self.alike.named_node(node)).collect();
         }
         let kinds = self.alike.kinds(&nodes[0]);
         let paths: Vec<Path> = all.iter().map(|(_, path)| path.clone()).collect();
@@ -495,8 +464,7 @@ impl<'a> Emitter<'a, '_> {
         node.each_mut(&mut |number| {
             let Some((at, values)) = columns.next() else { return };
             let inner = number.steps.len();
-            let found =
-                fit(&self.around, &paths, &values, kinds.get(at) == Some(&NumberKind::Name));
+            let found = self.column(&paths, &values).fit(kinds.get(at) == Some(&NumberKind::Name));
             number.base = found.base;
             number.steps.extend(found.steps);
             if let Some(mut list) = found.list {
@@ -511,29 +479,23 @@ impl<'a> Emitter<'a, '_> {
         pause.into_iter().chain([node]).collect()
     }
 
+    fn column<'b>(&'b self, paths: &'b [Path], values: &'b [i64]) -> Column<'b> {
+        Column { around: &self.around, paths, values }
+    }
+
     /// The pauses before these executions, if ranks wait for each other in the loop and the longest is far above the
     /// mean.
     fn uneven_pauses(&self, nodes: &[Node], paths: &[Path]) -> Option<Node> {
-        let mut gap = Gap::default();
-        nodes.iter().for_each(|node| gap.add(&node.gap));
+        let gap: Gap = nodes.iter().map(|node| &node.gap).sum();
         let longest_ns = nodes.iter().map(|node| node.gap.sum_ns).max()?;
-        if !self.orders || longest_ns < gap.mean_ns() + LONG_NS {
+        if !self.orders || !is_uneven(longest_ns, &gap) {
             return None;
         }
         let in_whole_us = |node: &Node| ((node.gap.sum_ns + 500) / 1000 * 1000) as i64;
         let values: Vec<i64> = nodes.iter().map(in_whole_us).collect();
-        let number = fit(&self.around, paths, &values, false);
+        let number = self.column(paths, &values).fit(false);
         let gap = Gap { meets_end: false, ..gap };
         Some(Node::made(PAUSE, vec![number], gap, Kind::Leaf, Vec::new()))
-    }
-}
-
-/// There is a block in it.
-fn has_block(element: &Element) -> bool {
-    match &element.what {
-        What::Block(..) => true,
-        What::Many(iterations) => iterations.iter().flatten().flatten().any(has_block),
-        What::One(_) | What::Border => false,
     }
 }
 
@@ -583,104 +545,90 @@ const RULE: usize = 35;
 const LARGEST: u64 = 1 << 50;
 
 /// For each loop, outermost first: the iteration, and its number over all executions of the loop.
-pub type Path = Rc<[(u32, u32)]>;
+type Path = Rc<[(u32, u32)]>;
 
 /// A loop around statements, in all of its executions.
 #[derive(Clone, Copy, Debug)]
-pub struct Around {
+struct Around {
     /// Most iterations of one execution.
-    pub most: usize,
+    most: usize,
     /// Iterations of all executions.
-    pub all: usize,
+    all: usize,
 }
 
-/// How values depend on the loops around them, outermost first. `is_name`: they are no numbers to be
-/// reckoned with.
-pub fn fit(around: &[Around], paths: &[Path], values: &[i64], is_name: bool) -> Number {
-    let levels = paths.first().map_or(0, |path| path.len());
-    let even = !is_name && values.iter().all(|value| value.unsigned_abs() < LARGEST);
-    let steps = if even { steps(paths, values) } else { vec![0; levels] };
-    if let Some(base) = constant(paths, values, &steps) {
-        let steps = steps.into_iter().rev().collect();
-        return Number { base, steps, ..Number::default() };
-    }
-    let listed = (0..levels).filter_map(|level| by_execution(around, paths, values, &steps, level));
-    let indexed = (1..levels).filter_map(|level| by_iteration(around, paths, values, level));
-    let best = listed.chain(indexed).min_by_key(|(cost, _)| *cost);
-    best.map_or_else(Number::default, |(_, number)| number)
+/// Values of a number in its executions, and where they are executed.
+struct Column<'a> {
+    /// The loops around them, outermost first.
+    around: &'a [Around],
+    paths: &'a [Path],
+    values: &'a [i64],
 }
 
-/// How much values grow with each loop, outermost first.
-fn steps(paths: &[Path], values: &[i64]) -> Vec<i64> {
-    let levels = paths.first().map_or(0, |path| path.len());
-    (0..levels).map(|level| step(paths, values, level).unwrap_or(0)).collect()
-}
-
-fn step(paths: &[Path], values: &[i64], level: usize) -> Option<i64> {
-    let is_first = |path: &Path| path[level + 1..].iter().all(|(at, _)| *at == 0);
-    let mut first = paths.iter().zip(values).filter(|(path, _)| is_first(path));
-    let (mut last, mut before) = first.next()?;
-    for (path, value) in first {
-        let same = level == 0 || path[level - 1].1 == last[level - 1].1;
-        if same && path[level].0 == last[level].0 + 1 {
-            return Some(value - before);
+impl Column<'_> {
+    /// How the values depend on the loops around them. `is_name`: they are no numbers to be reckoned with.
+    fn fit(&self, is_name: bool) -> Number {
+        let levels = self.paths.first().map_or(0, |path| path.len());
+        let even = !is_name && self.values.iter().all(|value| value.unsigned_abs() < LARGEST);
+        let step = |level: usize| if even { self.step(level).unwrap_or(0) } else { 0 };
+        let steps: Vec<i64> = (0..levels).map(step).collect();
+        if let Some(base) = self.constant(&steps) {
+            let steps = steps.into_iter().rev().collect();
+            return Number { base, steps, ..Number::default() };
         }
-        (last, before) = (path, value);
+        let listed = (0..levels).filter_map(|level| self.listed(&steps, level, true));
+        let zeros = vec![0; levels];
+        let indexed = (1..levels).filter_map(|level| self.listed(&zeros, level, false));
+        let best = listed.chain(indexed).min_by_key(|(cost, _)| *cost);
+        best.map_or_else(Number::default, |(_, number)| number)
     }
-    None
+
+    fn pairs(&self) -> impl Iterator<Item = (&Path, i64)> {
+        self.paths.iter().zip(self.values.iter().copied())
+    }
+
+    /// How much values grow with a loop.
+    fn step(&self, level: usize) -> Option<i64> {
+        let is_first = |path: &Path| path[level + 1..].iter().all(|(at, _)| *at == 0);
+        let mut first = self.pairs().filter(|(path, _)| is_first(path));
+        let (mut last, mut before) = first.next()?;
+        for (path, value) in first {
+            let same = level == 0 || path[level - 1].1 == last[level - 1].1;
+            if same && path[level].0 == last[level].0 + 1 {
+                return Some(value - before);
+            }
+            (last, before) = (path, value);
+        }
+        None
+    }
+
+    fn constant(&self, steps: &[i64]) -> Option<i64> {
+        let mut bases = self.pairs().map(|(path, value)| value.wrapping_sub(grown(path, steps, 0)));
+        let first = bases.next()?;
+        bases.all(|base| base == first).then_some(first)
+    }
+
+    /// A list with a value for each iteration of a loop, and growth with the loops in it. `across`: in all executions
+    /// of the loop; else each execution has the same values.
+    fn listed(&self, steps: &[i64], level: usize, across: bool) -> Option<(usize, Number)> {
+        let Around { most, all } = self.around[level];
+        let at = |path: &Path| if across { path[level].1 } else { path[level].0 };
+        let bases = self
+            .pairs()
+            .map(|(path, value)| (at(path), value.wrapping_sub(grown(path, steps, level + 1))));
+        let values = listed(if across { all } else { most }, bases)?;
+        let runs = if across && level > 0 { CURSOR } else { 0 };
+        let steps = steps.iter().enumerate().map(|(at, s)| if at > level { *s } else { 0 });
+        let steps: Vec<i64> = steps.rev().collect();
+        let depth = steps.len() - 1 - level;
+        let root = if across { steps.len() - 1 } else { depth };
+        let list = List { depth, root, values: values.into() };
+        Some((value_bytes(&list.values) + runs, Number { base: 0, steps, list: Some(list) }))
+    }
 }
 
 fn grown(path: &Path, steps: &[i64], from: usize) -> i64 {
     let each = path.iter().zip(steps).skip(from);
     each.map(|((at, _), step)| step.wrapping_mul(i64::from(*at))).fold(0, i64::wrapping_add)
-}
-
-fn constant(paths: &[Path], values: &[i64], steps: &[i64]) -> Option<i64> {
-    let mut bases = paths.iter().zip(values).map(|(path, v)| v.wrapping_sub(grown(path, steps, 0)));
-    let first = bases.next()?;
-    bases.all(|base| base == first).then_some(first)
-}
-
-/// A list with a value for each execution of the body of a loop, and growth with those inside it.
-fn by_execution(
-    around: &[Around],
-    paths: &[Path],
-    values: &[i64],
-    steps: &[i64],
-    level: usize,
-) -> Option<(usize, Number)> {
-    let bases = paths
-        .iter()
-        .zip(values)
-        .map(|(path, value)| (path[level].1, value.wrapping_sub(grown(path, steps, level + 1))));
-    let list = listed(around[level].all, bases)?;
-    let runs = if level > 0 { CURSOR } else { 0 };
-    let steps = steps.iter().enumerate().map(|(at, s)| if at > level { *s } else { 0 });
-    let steps: Vec<i64> = steps.rev().collect();
-    let inner = steps.len() - 1;
-    let (depth, root) = (inner - level, inner);
-    Some((
-        value_bytes(&list) + runs,
-        Number { base: 0, steps, list: Some(List { depth, root, values: list.into() }) },
-    ))
-}
-
-/// A list with a value for each iteration of a loop, the same in all its executions.
-fn by_iteration(
-    around: &[Around],
-    paths: &[Path],
-    values: &[i64],
-    level: usize,
-) -> Option<(usize, Number)> {
-    let at = |path: &Path| path[level].0;
-    let places = paths.iter().zip(values).map(|(path, value)| (at(path), *value));
-    let list = listed(around[level].most, places)?;
-    let levels = paths[0].len();
-    let depth = levels - 1 - level;
-    let list = List { depth, root: depth, values: list.into() };
-    let cost = value_bytes(&list.values);
-    let steps = vec![0; levels];
-    Some((cost, Number { base: 0, steps, list: Some(list) }))
 }
 
 /// The values by place, if every place has one only. Where a statement is left out the list has a
@@ -697,7 +645,7 @@ fn listed(len: usize, values: impl Iterator<Item = (u32, i64)>) -> Option<Vec<i6
 }
 
 /// The text of these nodes; lists that are the same stand once.
-pub fn text_bytes(nodes: &[Node]) -> usize {
+fn text_bytes(nodes: &[Node]) -> usize {
     let mut seen = HashSet::new();
     all(nodes, &mut seen)
 }
@@ -744,6 +692,7 @@ fn value_bytes(values: &[i64]) -> usize {
 mod tests {
     use super::super::loops::Folder;
     use super::super::names::Names;
+    use super::super::pauses::LONG_NS;
     use super::super::statement::{Interner, Plain, Shape};
     use super::super::tree::{BARRIERS, Kind};
     use super::*;

@@ -45,7 +45,7 @@ pub use approximate::{Approximate, approximate};
 pub use events::Events;
 pub use fold::{Folded, Options, fold};
 pub use lists::DataFile;
-pub use log::{Facts, Log, Way, flags_of_mpi_mode};
+pub use log::{Facts, Log, WAYS, flags_of_mpi_mode};
 pub use logged::Logged;
 pub use only::Only;
 pub use order::History;

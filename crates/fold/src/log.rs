@@ -142,8 +142,12 @@ impl Log {
 
     /// It is imported and has operations of MPI-IO.
     pub fn tells_transfers_of_mpi_io(&self) -> bool {
-        let mut all = self.ranks.iter().flatten();
-        self.imported && all.any(|entry| entry.op().is_some_and(Op::is_mpi_io))
+        self.imported && self.uses_mpi_io()
+    }
+
+    /// It has operations of MPI-IO.
+    pub fn uses_mpi_io(&self) -> bool {
+        self.ranks.iter().flatten().any(|entry| entry.op().is_some_and(Op::is_mpi_io))
     }
 
     /// All ranks make the operation together.
@@ -153,7 +157,7 @@ impl Log {
         let joins = match op {
             Op::Pfread | Op::Pfwrite => match self.level(entry) {
                 Some(level) => level > 0,
-                None => matches!(told.way, Way::All | Way::Ordered),
+                None => matches!(told.way, Some("all" | "ordered")),
             },
             _ => op.is_collective(),
         };
@@ -225,8 +229,8 @@ impl Iterator for Merged<'_> {
 pub struct Facts {
     /// Flags of open(2) that it opens with.
     pub flags: Option<u32>,
-    /// The MPI-IO calls that move the bytes.
-    pub way: Way,
+    /// How MPI-IO moves the bytes, one of `WAYS`; `None`: each rank for itself, at a place or its own position.
+    pub way: Option<&'static str>,
     /// The level of its pattern.
     pub level: Option<u8>,
     /// Each rank is alone in it: `with (comm="self")`.
@@ -237,41 +241,8 @@ pub struct Facts {
     pub arguments: usize,
 }
 
-/// How MPI-IO moves bytes: by whom, and where.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Way {
-    /// Each for himself.
-    #[default]
-    Independent,
-    /// All together.
-    All,
-    /// At the shared pointer.
-    Shared,
-    /// All together, at the shared pointer.
-    Ordered,
-}
-
-impl Way {
-    /// That of a word of the language.
-    pub fn parse(word: &str) -> Option<Way> {
-        match word {
-            "all" => Some(Way::All),
-            "shared" => Some(Way::Shared),
-            "ordered" => Some(Way::Ordered),
-            _ => None,
-        }
-    }
-
-    /// The word.
-    pub fn word(self) -> Option<&'static str> {
-        match self {
-            Way::Independent => None,
-            Way::All => Some("all"),
-            Way::Shared => Some("shared"),
-            Way::Ordered => Some("ordered"),
-        }
-    }
-}
+/// How MPI-IO moves bytes: all together, at the shared pointer, or both.
+pub const WAYS: [&str; 3] = ["all", "shared", "ordered"];
 
 impl Facts {
     /// The word of a parameter that takes one of some.

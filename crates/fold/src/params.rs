@@ -12,7 +12,7 @@ use super::expr::{bytes, constant};
 use super::lists::numbered;
 use super::ranks::{Form, Item};
 use super::shape::Shaper;
-use super::statement::{Arg, Shape, Statement};
+use super::statement::{Arg, Statement};
 use model::Op;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -112,15 +112,11 @@ fn collect(item: &Item, shaper: &Shaper<'_>, in_loop: bool, counts: &mut Uses, s
             let count = constant(&item.numbers[0]).filter(|count| *count >= COUNT_MIN);
             count.into_iter().for_each(|count| counts.add(count, 2));
         }
-        Form::Leaf(shape) => {
-            if let Shape::Op(statement) = &shaper.shapes.all[*shape as usize]
-                && let Some(size) = size_of(item, statement)
-            {
-                // A size used in a loop is worth a name even in one place.
-                sizes.add(size, 1 + u64::from(in_loop));
-            }
+        _ => {
+            let size = shaper.operation(item).and_then(|statement| size_of(item, statement));
+            // A size used in a loop is worth a name even in one place.
+            size.into_iter().for_each(|size| sizes.add(size, 1 + u64::from(in_loop)));
         }
-        _ => {}
     }
     let inside = in_loop || item.form == Form::Loop;
     item.body.iter().for_each(|item| collect(item, shaper, inside, counts, sizes));

@@ -9,16 +9,24 @@
 //! compute(3ms); a; compute(10us); b; compute(20us); c    -> compute(3030us); a; b; c
 //! ```
 //!
-//! Long pauses between bursts of operations are apart: each is a statement of its own, so that the loop finder
-//! makes a nest of what would be one flat loop with a mean pause in each iteration.
+//! A mean falsifies pauses of which some are far longer than the others: at least `LONG_NS`, and `RATIO` times as long.
+//! These are statements of their own,
+//!
+//! - where few of them are before one kind of statement: the loop finder makes a nest of what would be one flat loop
+//!   with a mean pause in each iteration,
+//! - where some ranks have them and the others do not, if all else is the same.
 //!
 //! ```text
 //! w w w pause w w w pause w w w    -> repeat 3 w  repeat 2 { compute(50ms); repeat 3 w }
 //! ```
+//!
+//! Where ranks wait for each other in a loop over blocks, the order of their work depends on its pauses: uneven ones,
+//! of which the longest is `LONG_NS` above the mean, are a list.
 
 use super::ranks::{Form, Item};
-use super::tree::{Gap, PAUSE};
-use std::collections::{BTreeMap, HashMap};
+use super::tree::Gap;
+use std::cmp::Reverse;
+use std::collections::HashMap;
 
 /// How pauses are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -72,27 +80,25 @@ const LINES: usize = 10;
 /// Gives the time of small pauses to larger ones beside them, if else there were too many. What takes a tenth of all
 /// pauses stays where it is.
 pub fn gather(bodies: &mut [&mut [Item]], recorder: Recorder) {
-    let mut sums = Vec::new();
-    bodies.iter().for_each(|body| body.iter().for_each(|item| collect(item, &mut sums)));
-    let least_ns = least_sum(&mut sums);
-    let all: u64 = sums.iter().fold(0, |all, ns| all.saturating_add(*ns));
-    let mut written = Vec::new();
-    let is_written = |gap: &Gap| gap.sum_ns >= least_ns && recorder.own_ns(gap.mean_ns()) > 0;
-    bodies
-        .iter()
-        .for_each(|body| body.iter().for_each(|item| list(item, &is_written, &mut written)));
+    let shared: Vec<&[Item]> = bodies.iter().map(|body| &**body).collect();
+    let (places, all) = (Places::chosen(&shared, recorder), gaps(&shared));
+    let written = all.iter().filter(|gap| places.think_ns(gap).is_some());
+    let mut written: Vec<u64> = written.map(|gap| gap.sum_ns).collect();
     written.sort_unstable();
-    let lines: usize = bodies.iter().map(|body| count_lines(body)).sum();
+    let lines: usize = shared.iter().map(|body| count_lines(body)).sum();
     let allowed = (lines / (LINES - 1)).max(1);
     let Some(first) = written.len().checked_sub(allowed).filter(|more| *more > 0) else { return };
-    let large_ns = written[first].min(all / LINES as u64).max(1);
+    let all_ns = all.iter().map(|gap| gap.sum_ns).fold(0, u64::saturating_add);
+    let large_ns = written[first].min(all_ns / LINES as u64).max(1);
     let gathering = Gathering { large_ns, recorder };
     bodies.iter_mut().for_each(|body| gathering.within(body));
 }
 
-fn list(item: &Item, is_written: &impl Fn(&Gap) -> bool, sums: &mut Vec<u64>) {
-    sums.extend(Some(item.gap.sum_ns).filter(|_| is_written(&item.gap)));
-    item.body.iter().for_each(|item| list(item, is_written, sums));
+/// The pauses of all places.
+fn gaps(bodies: &[&[Item]]) -> Vec<Gap> {
+    let mut all = Vec::new();
+    bodies.iter().copied().flatten().for_each(|item| item.each(&mut |item| all.push(item.gap)));
+    all
 }
 
 /// Lines of statements and blocks.
@@ -119,9 +125,9 @@ impl Gathering {
         let sums: Vec<u64> = items.iter().map(|item| item.gap.sum_ns).collect();
         let rest = self.gather(items, times);
         let places = items.iter_mut().zip(sums).rev();
-        let places =
-            places.filter(|(item, _)| item.gap.count > 0 && !matches!(item.form, Form::Only(_)));
-        let places = places.filter(|(item, _)| !is_exact(item));
+        let places = places.filter(|(item, _)| {
+            item.gap.count > 0 && !item.is_pause() && !matches!(item.form, Form::Only(_))
+        });
         if let Some((longest, _)) = places.max_by_key(|(_, sum_ns)| *sum_ns) {
             longest.gap.take_time(rest, times);
         }
@@ -131,7 +137,7 @@ impl Gathering {
     /// executed.
     fn gather(&self, items: &mut [Item], times: u64) -> Gap {
         let (mut rest, mut last) = (Gap::default(), None);
-        for (at, item) in items.iter_mut().enumerate().filter(|(_, item)| !is_exact(item)) {
+        for (at, item) in items.iter_mut().enumerate().filter(|(_, item)| !item.is_pause()) {
             self.inner(item, times);
             if item.gap.sum_ns >= self.large_ns {
                 item.gap.take_time(std::mem::take(&mut rest), times);
@@ -171,11 +177,6 @@ impl Gathering {
     }
 }
 
-/// It is a pause that has its own time in each iteration.
-pub fn is_exact(item: &Item) -> bool {
-    item.form == Form::Leaf(PAUSE)
-}
-
 /// How often a body is executed, as far as its statements tell.
 fn executions(items: &[Item]) -> u64 {
     items
@@ -197,10 +198,8 @@ pub struct Places {
 impl Places {
     /// Chooses among all places of a program: in its statements and in its procs.
     pub fn chosen(bodies: &[&[Item]], recorder: Recorder) -> Places {
-        let mut sums = Vec::new();
-        bodies.iter().copied().flatten().for_each(|item| collect(item, &mut sums));
-        let least_ns = least_sum(&mut sums);
-        Places { least_ns, recorder }
+        let sums = gaps(bodies).into_iter().map(|gap| gap.sum_ns).collect();
+        Places { least_ns: least_sum(sums), recorder }
     }
 
     /// The pause of a place, nanoseconds.
@@ -220,22 +219,16 @@ const SHORTEST_NS: u64 = 500;
 /// The same where nobody knows what the recorder added: strace adds 20 us and more.
 const UNKNOWN_NS: u64 = 10_000;
 
-/// Shortest sum that is written; sorts them.
-fn least_sum(sums: &mut [u64]) -> u64 {
+/// Shortest sum that is written.
+fn least_sum(mut sums: Vec<u64>) -> u64 {
     sums.sort_unstable();
-    let all: u64 = sums.iter().fold(0, |all, ns| all.saturating_add(*ns));
-    let allowed = all as f64 * DROPPED;
+    let allowed = sums.iter().fold(0, |all: u64, ns| all.saturating_add(*ns)) as f64 * DROPPED;
     let mut dropped = 0.0;
-    let least = sums.iter().find(|ns| {
-        dropped += **ns as f64;
+    let least = sums.into_iter().find(|ns| {
+        dropped += *ns as f64;
         dropped > allowed
     });
-    least.copied().unwrap_or(u64::MAX).max(1)
-}
-
-fn collect(item: &Item, sums: &mut Vec<u64>) {
-    sums.push(item.gap.sum_ns);
-    item.body.iter().for_each(|item| collect(item, sums));
+    least.unwrap_or(u64::MAX).max(1)
 }
 
 /// Three digits and a unit.
@@ -254,12 +247,12 @@ pub const DROPPED: f64 = 0.02;
 
 /// Shorter pauses are never long, nanoseconds.
 pub const LONG_NS: u64 = 1_000_000;
-/// Long pauses of a place take this many times as long as its other pauses.
+/// Pauses that are far longer take this many times as long as the others of their place.
 const RATIO: u64 = 8;
-/// Half octaves below the median (by time) that are long, too.
-const BELOW: u32 = 4;
+/// A pause of this part of the median (by time) is long, too.
+const BELOW: u64 = 4;
 /// Fewest long pauses of a place, unless some are large.
-const SEVERAL: u64 = 3;
+const SEVERAL: usize = 3;
 /// A pause of this share of the whole time is worth two more loops.
 const LARGE: f64 = 0.1;
 const LARGE_NS: u64 = 10 * LONG_NS;
@@ -271,30 +264,46 @@ const CUT: usize = 120;
 /// Bytes of text that any other long pause is worth.
 const FEW: usize = 50;
 
+/// The shortest of those pauses before a statement that are far longer than the others, nanoseconds; `None`: all are
+/// alike, or the longest is below `least_ns`.
+pub fn far_longer(pauses_ns: impl Iterator<Item = u64> + Clone, least_ns: u64) -> Option<u64> {
+    let longest_ns = pauses_ns.clone().max().filter(|ns| *ns >= least_ns)?;
+    let is_long = |ns: &u64| *ns >= longest_ns / 2;
+    let mut others = pauses_ns.filter(|ns| !is_long(ns)).peekable();
+    let some = others.peek().is_some();
+    (some && others.all(|ns| ns <= longest_ns / RATIO)).then_some(longest_ns / 2)
+}
+
+/// The longest pause is that far above the mean that nobody would wait for the same ranks.
+pub fn is_uneven(longest_ns: u64, all: &Gap) -> bool {
+    longest_ns >= all.mean_ns() + LONG_NS
+}
+
 /// A kind of statement: operation, template of the name, label.
 pub type Place = (u8, u32, u32);
 
-/// Distribution of the pauses before each kind of statement.
+/// The pauses before each kind of statement.
 #[derive(Debug, Default)]
 pub struct PauseStatistics {
-    places: HashMap<Place, Distribution>,
+    places: HashMap<Place, Pauses>,
     large: usize,
 }
 
-/// Counts and sums (nanoseconds) of pauses.
+/// The pauses of a place.
 #[derive(Debug, Default)]
-struct Distribution {
-    short: (u64, u64),
-    /// Pauses of at least `LONG_NS`, by half octave.
-    by_length: BTreeMap<u32, (u64, u64)>,
+struct Pauses {
+    /// Number and sum (nanoseconds) of those below `LONG_NS`.
+    short: (usize, u64),
+    /// The others, nanoseconds.
+    long_ns: Vec<u64>,
 }
 
 /// Kinds of statements whose long pauses become statements.
 #[derive(Clone, Debug, Default)]
 pub struct LongPauses {
-    /// Shortest long pause of each place, in half octaves.
-    shortest: HashMap<Place, u32>,
-    count: u64,
+    /// Shortest long pause of each place, nanoseconds.
+    shortest: HashMap<Place, u64>,
+    count: usize,
     large: usize,
 }
 
@@ -302,24 +311,23 @@ impl PauseStatistics {
     /// Adds a pause. `whole_ns`: duration of the log.
     pub fn add(&mut self, place: Place, ns: u64, whole_ns: u64) {
         let known = self.places.entry(place).or_default();
-        let (count, sum_ns) = match ns < LONG_NS {
-            true => &mut known.short,
-            false => known.by_length.entry(half_octave(ns)).or_default(),
-        };
-        (*count, *sum_ns) = (*count + 1, sum_ns.saturating_add(ns));
+        match ns < LONG_NS {
+            true => known.short = (known.short.0 + 1, known.short.1.saturating_add(ns)),
+            false => known.long_ns.push(ns),
+        }
         self.large += usize::from(ns >= LARGE_NS && ns as f64 >= LARGE * whole_ns as f64);
     }
 
     /// Places where few pauses are much longer than the others and matter for the whole.
     pub fn find_long_pauses(&self) -> LongPauses {
-        let all_ns = self.places.values().map(Distribution::sum_ns).fold(0, u64::saturating_add);
+        let all_ns = self.places.values().map(Pauses::sum_ns).fold(0, u64::saturating_add);
         let mut long = LongPauses { large: self.large, ..LongPauses::default() };
-        for (place, distribution) in &self.places {
-            if let Some((from, count, sum_ns)) = distribution.split_long()
+        for (place, pauses) in &self.places {
+            if let Some((from_ns, count, sum_ns)) = pauses.split_long()
                 && (count >= SEVERAL || self.large > 0)
                 && sum_ns as f64 >= DROPPED * all_ns as f64
             {
-                long.shortest.insert(*place, from);
+                long.shortest.insert(*place, from_ns);
                 long.count += count;
             }
         }
@@ -327,30 +335,38 @@ impl PauseStatistics {
     }
 }
 
-impl Distribution {
+/// A power of two, or one and a half times one: pauses of nearly one length are long or short together.
+fn rounded_down(ns: u64) -> u64 {
+    let octave = 1 << ns.max(1).ilog2();
+    if ns >= octave + octave / 2 { octave + octave / 2 } else { octave }
+}
+
+fn sum(all_ns: &[u64]) -> u64 {
+    all_ns.iter().fold(0, |sum, ns| sum.saturating_add(*ns))
+}
+
+impl Pauses {
     fn sum_ns(&self) -> u64 {
-        self.by_length.values().fold(self.short.1, |sum, (_, ns)| sum.saturating_add(*ns))
+        self.short.1.saturating_add(sum(&self.long_ns))
     }
 
-    /// Shortest long pause (half octaves), number and sum of long pauses; `None` if they are not few
-    /// or not far longer than the others.
-    fn split_long(&self) -> Option<(u32, u64, u64)> {
-        let half = self.sum_ns() / 2;
-        let mut taken = 0u64;
-        let median = self.by_length.iter().rev().find(|(_, (_, ns))| {
-            taken = taken.saturating_add(*ns);
-            taken >= half
-        });
-        let from = median?.0.saturating_sub(BELOW);
-        let add = |(count, sum): (u64, u64), (more, ns): &(u64, u64)| {
-            (count + more, sum.saturating_add(*ns))
-        };
-        let (count, sum_ns) = self.by_length.range(from..).map(|(_, it)| it).fold((0, 0), add);
-        let (others, others_ns) =
-            self.by_length.range(..from).map(|(_, it)| it).fold(self.short, add);
-        let usual_ns = others_ns / others.max(1);
-        let is_far = others >= count && sum_ns / count.max(1) >= RATIO.saturating_mul(usual_ns);
-        is_far.then_some((from, count, sum_ns))
+    /// Shortest long pause, number and sum of long pauses; `None` if they are not few or not far longer than the
+    /// others.
+    fn split_long(&self) -> Option<(u64, usize, u64)> {
+        let mut all_ns = self.long_ns.clone();
+        all_ns.sort_unstable_by_key(|ns| Reverse(*ns));
+        let (half_ns, mut taken_ns) = (self.sum_ns() / 2, 0u64);
+        let median_ns = all_ns.iter().find(|ns| {
+            taken_ns = taken_ns.saturating_add(**ns);
+            taken_ns >= half_ns
+        })?;
+        let from_ns = rounded_down(*median_ns) / BELOW;
+        let (long, rest) = all_ns.split_at(all_ns.partition_point(|ns| *ns >= from_ns));
+        let (count, sum_ns) = (long.len(), sum(long));
+        let others = self.short.0 + rest.len();
+        let usual_ns = self.short.1.saturating_add(sum(rest)) / others.max(1) as u64;
+        let is_far = others >= count && sum_ns / count as u64 >= RATIO.saturating_mul(usual_ns);
+        is_far.then_some((from_ns.max(LONG_NS), count, sum_ns))
     }
 }
 
@@ -362,20 +378,14 @@ impl LongPauses {
 
     /// The pause is a statement.
     pub fn contain(&self, place: Place, ns: u64) -> bool {
-        ns >= LONG_NS && self.shortest.get(&place).is_some_and(|from| half_octave(ns) >= *from)
+        self.shortest.get(&place).is_some_and(|from_ns| ns >= *from_ns)
     }
 
     /// Bytes of text that these statements are worth.
     pub fn worth(&self, ranks: usize) -> usize {
-        let few = usize::try_from(self.count).unwrap_or(usize::MAX).saturating_mul(FEW);
-        few.min(self.shortest.len() * NEST).max(self.large.div_ceil(ranks.max(1)) * CUT)
+        let few = self.count.saturating_mul(FEW).min(self.shortest.len() * NEST);
+        few.max(self.large.div_ceil(ranks.max(1)) * CUT)
     }
-}
-
-/// Twice the binary logarithm, rounded down.
-fn half_octave(ns: u64) -> u32 {
-    let octave = ns.max(1).ilog2();
-    2 * octave + (ns >> octave.saturating_sub(1) & 1) as u32
 }
 
 #[cfg(test)]
@@ -459,7 +469,7 @@ mod long_pauses_tests {
     const MS: u64 = 1_000_000;
     const PLACE: Place = (7, 0, 0);
 
-    fn found(pauses: &[u64]) -> Option<u32> {
+    fn found(pauses: &[u64]) -> Option<u64> {
         let mut all = PauseStatistics::default();
         pauses.iter().for_each(|ns| all.add(PLACE, *ns, 1000 * MS));
         all.find_long_pauses().shortest.get(&PLACE).copied()
@@ -488,7 +498,7 @@ mod long_pauses_tests {
         let mut pauses = every(8, 50 * MS, 2_000);
         pauses[8] = 300 * MS;
         let from = found(&pauses).expect("long pauses");
-        assert!(half_octave(50 * MS) >= from && half_octave(MS) < from);
+        assert!((MS + 1..=50 * MS).contains(&from), "{from}");
         // Below 2 % of all pauses.
         let mut all = PauseStatistics::default();
         pauses.iter().for_each(|ns| all.add(PLACE, *ns, MS));
@@ -505,7 +515,7 @@ mod long_pauses_tests {
             (1, 1, 1, 1, CUT),
             (8, 8, 1, 4, 2 * CUT),
         ] {
-            let shortest = (0..places).map(|at| ((at, 0, 0), 40)).collect();
+            let shortest = (0..places).map(|at| ((at, 0, 0), MS)).collect();
             assert_eq!(LongPauses { shortest, count, large }.worth(ranks), expected);
         }
     }

@@ -7,17 +7,15 @@
 //! Trees of the same form become one, whatever their numbers; of the forms that are left, common
 //! parts are found as `diff` finds them, if that makes the text shorter.
 
-use super::pauses::{LONG_NS, is_exact};
+use super::pauses::{LONG_NS, far_longer};
 use super::regular::even_step;
 use super::repeats::common_subsequence;
 use super::statement::NumberKind;
 use super::tree::{
-    BARRIER, BARRIERS, Gap, Kind, LONG_PAUSE, List, Node, Number, barrier_gaps, between_barriers,
-    count_barriers, write_out_barriers,
+    BARRIER, BARRIERS, Gap, Kind, LONG_PAUSE, List, Node, Number, PAUSE, barrier_gaps,
+    between_barriers, count_barriers, hash_of, write_out_barriers,
 };
 use std::collections::HashMap;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 /// Ranks, ascending.
@@ -81,27 +79,22 @@ impl Value {
 
     /// The simplest form that gives every rank its value.
     fn fit(values: &[(u32, i64)], size: u32, kind: Option<NumberKind>) -> Value {
-        let Some((first_rank, first)) = values.first().copied() else { return Value::Same(0) };
-        if values.iter().all(|(_, value)| *value == first) {
-            return Value::Same(first);
+        let first = values.first().copied().unwrap_or_default();
+        if values.iter().all(|(_, value)| *value == first.1) {
+            return Value::Same(first.1);
         }
-        if let [first, second] = *values {
-            let rules = [Value::affine(first, second), Value::every(first, second)];
-            let is_rule = |rule: &Value| rule.is_meant(kind) && rule.at(second.0, size) == second.1;
-            let rule = rules.into_iter().flatten().find(is_rule);
-            return rule.unwrap_or_else(|| Value::table(values));
-        }
-        let fits = |value: &Value| values.iter().all(|(rank, v)| value.at(*rank, size) == *v);
-        let affine = Value::affine((first_rank, first), values[1]);
-        let shifted = || (1..i64::from(size)).find_map(|shift| Value::shifted(values, shift));
+        let (second, size) = (values[1], i64::from(size));
+        let fits = |rule: &Value| {
+            let is_rule = values.len() > 2 || rule.is_meant(kind);
+            is_rule && values.iter().all(|(rank, value)| rule.at(*rank, size as u32) == *value)
+        };
+        let shifts = (1..size).filter(|_| values.len() as i64 == size);
         // Fewer rows than two would fit what follows no rule.
-        let grids = || (2..=i64::from(size) / 2).filter_map(|width| Value::grid(values, width));
-        affine
-            .filter(|value| fits(value))
-            .or_else(|| shifted().filter(|_| values.len() == size as usize).filter(|v| fits(v)))
-            .or_else(|| Value::every((first_rank, first), values[1]).filter(|value| fits(value)))
-            .or_else(|| grids().find(|value| fits(value)))
-            .unwrap_or_else(|| Value::table(values))
+        let grids = (2..=size / 2).filter_map(|width| Value::grid(values, width));
+        let rules = Value::affine(first, second).into_iter();
+        let rules = rules.chain(shifts.filter_map(|shift| Value::shifted(values, shift)));
+        let mut rules = rules.chain(Value::every(first, second)).chain(grids);
+        rules.find(fits).unwrap_or_else(|| Value::table(values))
     }
 
     /// A line through two values is a rule, not chance: numbers of names that go on, parts of a file side by side, or
@@ -184,6 +177,13 @@ pub struct Spread {
     pub list: Option<Listed>,
 }
 
+impl Spread {
+    /// The same everywhere.
+    pub fn constant(value: i64) -> Spread {
+        Spread { base: Value::Same(value), steps: Vec::new(), list: None }
+    }
+}
+
 /// Values by iteration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Listed {
@@ -249,8 +249,19 @@ pub enum Form {
     Block(u32),
     /// Only some ranks.
     Only(Ranks),
-    /// The proc with this number; its numbers are what it is given.
-    Call(usize),
+    /// A proc; its numbers are what it is given.
+    Call(Call),
+}
+
+/// A call of a proc.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// Number of the proc.
+    pub proc: usize,
+    /// Variables of the open files that it is given.
+    pub handles: Vec<u32>,
+    /// Variable of the open file that it returns.
+    pub returns: Option<u32>,
 }
 
 /// An element of the tree of all ranks.
@@ -267,14 +278,20 @@ pub struct Item {
 }
 
 impl Item {
-    fn leaf(shape: u32) -> Item {
-        Item { form: Form::Leaf(shape), numbers: Vec::new(), gap: Gap::default(), body: Vec::new() }
+    /// One without numbers and pauses.
+    pub fn new(form: Form, body: Vec<Item>) -> Item {
+        Item { form, numbers: Vec::new(), gap: Gap::default(), body }
     }
 
-    /// An element that some ranks execute and the others do not.
-    fn only(ranks: &Ranks, body: Vec<Item>) -> Item {
-        let form = Form::Only(Rc::clone(ranks));
-        Item { form, numbers: Vec::new(), gap: Gap::default(), body }
+    /// It is a pause that has its own time in each iteration.
+    pub fn is_pause(&self) -> bool {
+        self.form == Form::Leaf(PAUSE)
+    }
+
+    /// Gives it and everything in it, in order.
+    pub fn each<'a>(&'a self, take: &mut impl FnMut(&'a Item)) {
+        take(self);
+        self.body.iter().for_each(|item| item.each(take));
     }
 }
 
@@ -291,8 +308,6 @@ struct All<'a> {
 
 /// Pauses of this share of all pauses of a rank are not averaged with far shorter ones of other ranks.
 const LONG: f64 = 0.05;
-/// How many times as long they are.
-const RATIO: u64 = 8;
 
 /// Makes one tree of the trees of all ranks. `kinds`: of the numbers of a shape.
 pub fn unify(trees: &[Vec<Node>], kinds: &dyn Fn(u32) -> Vec<NumberKind>) -> Vec<Item> {
@@ -342,9 +357,8 @@ fn in_turns(trees: &[(u32, &[Node])], of: All<'_>) -> Vec<Item> {
             return items;
         }
         items.extend(unify_groups(next, of));
-        let mut barrier = Item::leaf(BARRIER);
-        gaps.iter_mut().filter_map(Iterator::next).for_each(|gap| barrier.gap.add(gap));
-        items.push(barrier);
+        let gap = gaps.iter_mut().filter_map(Iterator::next).sum();
+        items.push(Item { gap, ..Item::new(Form::Leaf(BARRIER), Vec::new()) });
     }
 }
 
@@ -355,7 +369,7 @@ fn unify_groups(trees: Vec<(u32, &[Node])>, of: All<'_>) -> Vec<Item> {
     let mut known: HashMap<u64, usize> = HashMap::new();
     for (rank, tree) in trees {
         let forms: Vec<u64> = tree.iter().map(form).collect();
-        let at = *known.entry(hash(&forms)).or_insert_with(|| {
+        let at = *known.entry(hash_of(&forms)).or_insert_with(|| {
             groups.push(Group { forms, ranks: Vec::new(), trees: Vec::new() });
             groups.len() - 1
         });
@@ -380,12 +394,6 @@ struct Merged<'a> {
     nodes: Vec<(u32, &'a Node)>,
 }
 
-fn hash(what: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    what.hash(&mut hasher);
-    hasher.finish()
-}
-
 /// A node without its numbers; of a block only its label, because ranks may do different things in it.
 fn form(node: &Node) -> u64 {
     let body = || node.body.iter().map(form).collect::<Vec<_>>();
@@ -393,13 +401,13 @@ fn form(node: &Node) -> u64 {
     let lists: Vec<Option<(usize, usize)>> =
         node.numbers.iter().map(|number| number.list.as_ref().map(place)).collect();
     match node.kind {
-        Kind::Leaf => hash(&(node.shape, 0, lists)),
+        Kind::Leaf => hash_of(&(node.shape, 0, lists)),
         // Ranks that meet in a loop do so together, whatever else they do in it.
         Kind::Loop if count_barriers(&node.body) > 0 => {
-            hash(&(node.shape, 3, lists, count_barriers(&node.body), node.numbers[0].base))
+            hash_of(&(node.shape, 3, lists, count_barriers(&node.body), node.numbers[0].base))
         }
-        Kind::Loop => hash(&(node.shape, 1, lists, body())),
-        Kind::Block => hash(&(node.shape, 2, lists)),
+        Kind::Loop => hash_of(&(node.shape, 1, lists, body())),
+        Kind::Block => hash_of(&(node.shape, 2, lists)),
     }
 }
 
@@ -444,35 +452,31 @@ fn grouped(merged: Vec<Merged<'_>>, members: usize, of: All<'_>) -> Vec<Item> {
         }
         match items.last_mut() {
             Some(only) if last.as_ref() == Some(&ranks) => only.body.extend(both),
-            _ => items.push(Item::only(&ranks, both.collect())),
+            _ => items.push(Item::new(Form::Only(Rc::clone(&ranks)), both.collect())),
         }
         last = Some(ranks);
     }
     items
 }
 
-/// A long pause that some ranks have before a statement where the others have none: it becomes a statement of
-/// these ranks.
+/// Some ranks pause far longer before a statement than the others. The pause becomes a statement of these ranks.
 fn long_pause(nodes: &[(u32, &Node)], of: All<'_>, item: &mut Item) -> Option<Item> {
-    let longest_ns = nodes.iter().map(|(_, node)| node.gap.sum_ns).max()?;
-    let is_long = |(_, node): &&(u32, &Node)| node.gap.sum_ns >= longest_ns / 2;
-    let (long, others): (Vec<_>, Vec<_>) = nodes.iter().partition(is_long);
-    let is_short = |(_, node): &&(u32, &Node)| node.gap.sum_ns <= longest_ns / RATIO;
-    if is_exact(item)
-        || longest_ns < of.long_ns
-        || others.is_empty()
-        || !others.iter().all(is_short)
-    {
-        return None;
-    }
-    let mut pause = Item::leaf(LONG_PAUSE);
-    long.iter().for_each(|(_, node)| pause.gap.add(&node.gap));
-    let count = item.gap.count;
-    item.gap = Gap { meets_end: item.gap.meets_end, ..Gap::default() };
-    others.iter().for_each(|(_, node)| item.gap.add(&node.gap));
-    (item.gap.count, pause.gap.meets_end) = (count, false);
-    let ranks: Ranks = long.iter().map(|(rank, _)| *rank).collect();
-    Some(Item::only(&ranks, vec![pause]))
+    let pauses_ns = nodes.iter().map(|(_, node)| node.gap.sum_ns);
+    let from_ns = far_longer(pauses_ns, of.long_ns).filter(|_| !item.is_pause())?;
+    let (long, others): (Vec<_>, Vec<_>) =
+        nodes.iter().partition(|(_, node)| node.gap.sum_ns >= from_ns);
+    let Gap { count, meets_end, .. } = item.gap;
+    item.gap = Gap { count, meets_end, ..gap_of(&others) };
+    let pause = Item {
+        gap: Gap { meets_end: false, ..gap_of(&long) },
+        ..Item::new(Form::Leaf(LONG_PAUSE), Vec::new())
+    };
+    let ranks = long.iter().map(|(rank, _)| *rank).collect();
+    Some(Item::new(Form::Only(ranks), vec![pause]))
+}
+
+fn gap_of(nodes: &[(u32, &Node)]) -> Gap {
+    nodes.iter().map(|(_, node)| &node.gap).sum()
 }
 
 /// One element of nodes of the same form.
@@ -494,14 +498,10 @@ fn item(nodes: &[(u32, &Node)], all: All<'_>) -> Item {
         let list = Listed::merge(nodes, at);
         Spread { base: value(&|n| n.base), steps: steps.collect(), list }
     };
-    let mut gap = Gap::default();
-    for (_, node) in nodes {
-        gap.add(&node.gap);
-    }
     let bodies = nodes.iter().map(|(rank, node)| (*rank, &node.body[..])).collect();
     let numbers = (0..first.numbers.len()).map(number).collect();
     let body = unify_some(bodies, all);
-    Item { form, numbers, gap, body }
+    Item { form, numbers, gap: gap_of(nodes), body }
 }
 
 /// All ranks meet where the text says that only some come: true, but hard to see.

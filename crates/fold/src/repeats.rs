@@ -9,10 +9,10 @@
 //! text together with the series that it makes possible. Statements are their classes here; numbers are
 //! fitted afterwards.
 
+use super::tree::hash_of;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 
 /// Longest body of equal neighbours.
 const BODY_MAX: usize = 24;
@@ -38,6 +38,19 @@ pub struct Element {
     pub class: u64,
     /// Its content.
     pub what: What,
+}
+
+impl Element {
+    /// It is such an element, or there is one in it.
+    pub fn any(&self, is_it: &dyn Fn(&Element) -> bool) -> bool {
+        let is_in = |elements: &[Option<Element>]| elements.iter().flatten().any(|e| e.any(is_it));
+        let is_within = match &self.what {
+            What::Many(iterations) => iterations.iter().any(|iteration| is_in(iteration)),
+            What::Block(_, body) => is_in(body),
+            What::One(_) | What::Border => false,
+        };
+        is_within || is_it(self)
+    }
 }
 
 /// The content of an element.
@@ -67,9 +80,7 @@ const BORDER: u64 = 1 << 63;
 
 /// A class of statements.
 pub fn class_of(what: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    what.hash(&mut hasher);
-    hasher.finish() & !BORDER
+    hash_of(what) & !BORDER
 }
 
 fn is_border(class: u64) -> bool {

@@ -19,6 +19,7 @@ use super::order::{Action, History, Order};
 use super::patterns::Patterns;
 use super::pauses::{LongPauses, PauseStatistics, Place, Recorder, Think};
 use super::processes::{Lifetimes, find_turns};
+use super::ranks::{Form, Item};
 use super::statement::{Alike, Arg, Arguments, Interner, NumberKind, Shape, Statement, kinds};
 use super::tree::{BARRIER, BARRIERS, Gap, Kind, LONG_PAUSE, Node, Number, PART, PAUSE};
 use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, NO_ID};
@@ -206,8 +207,20 @@ impl<'a> Shaper<'a> {
         kinds(&self.shapes.all[shape as usize], &self.names)
     }
 
-    fn alike(&mut self) -> Alike<'_> {
+    /// Tells which of its statements are alike.
+    pub fn alike(&mut self) -> Alike<'_> {
         Alike { names: &self.names, shapes: &mut self.shapes, known: &self.known }
+    }
+
+    /// The operation that an element is.
+    pub fn operation(&self, item: &Item) -> Option<&Statement> {
+        match item.form {
+            Form::Leaf(shape) => match &self.shapes.all[shape as usize] {
+                Shape::Op(statement) => Some(statement),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// The name of a file of the log.
@@ -348,16 +361,10 @@ impl<'a> Shaper<'a> {
         let variable = state.take(entry.details.instance);
         // Nobody knows who else would open a file of MPI now.
         let alone = entry.op().is_some_and(Op::is_mpi_io);
-        let statement = Statement {
-            op: if alone { Op::Pfopen } else { Op::Fopen },
-            gives: Some(variable),
-            args: vec![Arg::Path(template), Arg::Flags(flags)],
-            errno: 0,
-            syncs: false,
-            adopts: true,
-            alone,
-            directory: None,
-        };
+        let op = if alone { Op::Pfopen } else { Op::Fopen };
+        let args = vec![Arg::Path(template), Arg::Flags(flags)];
+        let statement =
+            Statement { gives: Some(variable), adopts: true, alone, ..Statement::new(op, args) };
         let shape = self.shapes.number(Shape::Op(statement));
         state.push(Node::leaf(shape, &numbers, 0));
         state.adopted.push(state.operations);
@@ -417,15 +424,19 @@ impl<'a> Shaper<'a> {
         let (args, numbers) = (arguments.args, arguments.numbers);
         let gives = op.row().gives_handle().then(|| state.opens(entry));
         let syncs = op.is_compound() && entry.event.parts_ns[OpPart::Sync as usize] > 0;
-        let (errno, adopts) = (entry.event.errno, false);
-        let by_itself =
-            told.alone && matches!(op, Op::Pfopen | Op::Pread | Op::Pwrite | Op::Pdelete);
-        let directory = match op == Op::Sync || alone {
-            true => self.log.directory_of(entry.event.path),
-            false => None,
+        let statement = Statement {
+            gives,
+            errno: entry.event.errno,
+            syncs,
+            alone: told.alone && matches!(op, Op::Pfopen | Op::Pread | Op::Pwrite | Op::Pdelete),
+            directory: if op == Op::Sync || alone {
+                self.log.directory_of(entry.event.path)
+            } else {
+                None
+            },
+            ..Statement::new(op, args)
         };
-        let alone = by_itself;
-        Some((Statement { op, gives, args, errno, syncs, adopts, alone, directory }, numbers))
+        Some((statement, numbers))
     }
 
     fn template(&self, path: u32) -> u32 {

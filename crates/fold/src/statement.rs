@@ -85,6 +85,36 @@ pub enum Arg {
     Word(&'static str),
 }
 
+impl Arg {
+    /// How many numbers of the statement it takes.
+    pub fn numbers(&self, names: &Names) -> usize {
+        let is_number = |part: &&Part| matches!(part, Part::Number { .. });
+        match self {
+            Arg::Path(template) => {
+                names.templates[*template as usize].iter().filter(is_number).count()
+            }
+            Arg::Named | Arg::Bytes | Arg::Keyed(_) | Arg::Further | Arg::List => 1,
+            Arg::Handle(_) | Arg::Flags(_) | Arg::Pattern(_) | Arg::Mode(_) | Arg::Word(_) => 0,
+        }
+    }
+}
+
+impl Statement {
+    /// One that succeeds and gives nothing.
+    pub fn new(op: Op, args: Vec<Arg>) -> Statement {
+        let (gives, errno, directory) = (None, 0, None);
+        Statement { op, gives, args, errno, syncs: false, adopts: false, alone: false, directory }
+    }
+
+    /// Variables of open files that it uses.
+    pub fn handles(&self) -> impl Iterator<Item = u32> + '_ {
+        self.args.iter().filter_map(|arg| match arg {
+            Arg::Handle(variable) => Some(*variable),
+            _ => None,
+        })
+    }
+}
+
 /// Gives equal things the same number.
 #[derive(Clone, Debug)]
 pub struct Interner<T> {
@@ -156,26 +186,40 @@ impl Alike<'_> {
         node.kind == Kind::Leaf && matches!(shape, Some(Shape::Signal | Shape::Wait))
     }
 
-    /// The statement with the numbers of its names in place of templates and their numbers.
-    pub fn named(&mut self, node: &Node) -> Node {
-        let Some(statement) = self.statement(node).cloned() else { return node.clone() };
-        let mut left = node.numbers.iter().cloned();
-        let mut numbers = Vec::new();
-        for arg in &statement.args {
-            match arg {
-                Arg::Path(template) => {
-                    let digits = count(&self.names.templates[*template as usize]);
-                    let digits = left.by_ref().take(digits).map(|number| number.base).collect();
-                    let id = self.known.get(&(*template, digits)).copied().unwrap_or(0);
-                    numbers.push(Number::constant(id.into()));
-                }
-                Arg::Named | Arg::Bytes | Arg::Keyed(_) | Arg::Further | Arg::List => {
-                    numbers.extend(left.next());
-                }
-                Arg::Handle(_) | Arg::Flags(_) | Arg::Pattern(_) | Arg::Mode(_) | Arg::Word(_) => {}
+    /// A statement with the numbers of its names in place of templates and their numbers; not of names whose numbers
+    /// are not `constant`. `made`: a number of a name.
+    pub fn named<N: Clone>(
+        &mut self,
+        statement: &Statement,
+        numbers: &[N],
+        constant: impl Fn(&N) -> Option<i64>,
+        made: impl Fn(i64) -> N,
+    ) -> (u32, Vec<N>) {
+        let (mut statement, mut named) = (statement.clone(), Vec::new());
+        let mut left = numbers;
+        for arg in &mut statement.args {
+            let (own, rest) = left.split_at(arg.numbers(self.names));
+            left = rest;
+            let digits = || own.iter().map(&constant).collect::<Option<Vec<i64>>>();
+            let id = match *arg {
+                Arg::Path(template) => digits().and_then(|all| self.known.get(&(template, all))),
+                _ => None,
+            };
+            if let Some(id) = id {
+                *arg = Arg::Named;
+                named.push(made(i64::from(*id)));
+            } else {
+                named.extend_from_slice(own);
             }
         }
-        let shape = self.shapes.number(Shape::Op(nameless(&statement)));
+        (self.shapes.number(Shape::Op(statement)), named)
+    }
+
+    /// The node with the numbers of its names in place of templates and their numbers.
+    pub fn named_node(&mut self, node: &Node) -> Node {
+        let Some(statement) = self.statement(node).cloned() else { return node.clone() };
+        let constant = |number: &Number| Some(number.base);
+        let (shape, numbers) = self.named(&statement, &node.numbers, constant, Number::constant);
         Node::made(shape, numbers, node.gap, Kind::Leaf, Vec::new())
     }
 
@@ -188,17 +232,14 @@ impl Alike<'_> {
         let mut left = node.numbers.iter().cloned();
         let mut numbers = Vec::new();
         for arg in &mut statement.args {
+            let own = left.by_ref().take(arg.numbers(self.names));
             match arg {
-                Arg::Named => {
-                    let id = left.next().map_or(0, |number| number.base);
-                    let (template, digits) = &self.names.of[id as usize];
+                Arg::Named => own.for_each(|id| {
+                    let (template, digits) = &self.names.of[id.base as usize];
                     *arg = Arg::Path(*template);
                     numbers.extend(digits.iter().map(|digits| Number::constant(*digits)));
-                }
-                Arg::Bytes | Arg::Keyed(_) | Arg::Further | Arg::List => {
-                    numbers.extend(left.next())
-                }
-                _ => {}
+                }),
+                _ => numbers.extend(own),
             }
         }
         let shape = self.shapes.number(Shape::Op(statement));
@@ -228,16 +269,12 @@ pub fn kinds(shape: &Shape, names: &Names) -> Vec<NumberKind> {
     let Shape::Op(statement) = shape else { return Vec::new() };
     let mut all = Vec::new();
     for arg in &statement.args {
-        let (times, kind) = match arg {
-            Arg::Path(template) => (count(&names.templates[*template as usize]), NumberKind::Count),
-            Arg::Named => (1, NumberKind::Name),
-            Arg::Bytes | Arg::Keyed(_) | Arg::List => (1, NumberKind::Bytes),
-            Arg::Further => (1, NumberKind::Count),
-            Arg::Handle(_) | Arg::Flags(_) | Arg::Pattern(_) | Arg::Mode(_) | Arg::Word(_) => {
-                (0, NumberKind::Count)
-            }
+        let kind = match arg {
+            Arg::Named => NumberKind::Name,
+            Arg::Bytes | Arg::Keyed(_) | Arg::List => NumberKind::Bytes,
+            _ => NumberKind::Count,
         };
-        all.resize(all.len() + times, kind);
+        all.resize(all.len() + arg.numbers(names), kind);
     }
     all
 }
@@ -248,10 +285,6 @@ fn nameless(statement: &Statement) -> Statement {
         other => other.clone(),
     };
     Statement { args: statement.args.iter().map(nameless).collect(), ..statement.clone() }
-}
-
-fn count(template: &[Part]) -> usize {
-    template.iter().filter(|part| matches!(part, Part::Number { .. })).count()
 }
 
 /// The arguments of one statement.
@@ -291,10 +324,7 @@ impl Arguments<'_> {
             ParamKind::Offset if self.has_offset(default.is_none()) => {
                 self.bytes(event.offset_bytes, Arg::Bytes)?;
             }
-            ParamKind::Offset if self.op.row().bytes == ByteEffect::Allocates => {
-                self.bytes(event.offset_bytes, Arg::Bytes)?;
-            }
-            ParamKind::Collective => self.args.extend(self.told.way.word().map(Arg::Word)),
+            ParamKind::Collective => self.args.extend(self.told.way.map(Arg::Word)),
             ParamKind::Word(_) if self.word(param).is_some() => {
                 self.args.extend(self.word(param).map(Arg::Word));
             }
@@ -316,26 +346,19 @@ impl Arguments<'_> {
 
     /// Where a copy reads or writes, unless it goes on.
     fn place_of_copy(&mut self, name: &'static str) -> Option<()> {
-        let event = &self.entry.event;
-        let (goes_on, bytes) = match name {
-            "from_off" => (FLAG_FROM_POSITION, event.from_bytes),
-            _ => (FLAG_AT_POSITION, event.offset_bytes),
-        };
-        if event.flags & goes_on != 0 {
+        let goes_on = if name == "from_off" { FLAG_FROM_POSITION } else { FLAG_AT_POSITION };
+        if self.entry.event.flags & goes_on != 0 {
             return Some(());
         }
         let follows = self.op.row().params.get(self.args.len()).is_some_and(|it| it.name == name);
-        self.bytes(bytes, if follows { Arg::Bytes } else { Arg::Keyed(name) })
+        self.bytes(self.told_bytes(name), if follows { Arg::Bytes } else { Arg::Keyed(name) })
     }
 
     /// The part of a file that is copied, as far as the program names one.
     fn part(&mut self, name: &'static str) -> Option<()> {
-        let Event { requested_bytes, from_bytes, offset_bytes, .. } = self.entry.event;
-        match name {
-            _ if self.args.len() >= self.told.arguments => Some(()),
-            "n" => self.bytes(requested_bytes, Arg::Bytes),
-            "from_off" => self.bytes(from_bytes, Arg::Bytes),
-            _ => self.bytes(offset_bytes, Arg::Bytes),
+        match self.args.len() < self.told.arguments {
+            true => self.bytes(self.told_bytes(name), Arg::Bytes),
+            false => Some(()),
         }
     }
 
@@ -355,12 +378,16 @@ impl Arguments<'_> {
         if (requested_bytes, from_bytes, offset_bytes) == (0, 0, 0) {
             return Some(());
         }
-        let bytes = match name {
-            "n" => requested_bytes,
-            "from_off" => from_bytes,
-            _ => offset_bytes,
-        };
-        self.bytes(bytes, Arg::Bytes)
+        self.bytes(self.told_bytes(name), Arg::Bytes)
+    }
+
+    /// Bytes in the log for a parameter of a copy.
+    fn told_bytes(&self, name: &str) -> u64 {
+        match name {
+            "n" => self.entry.event.requested_bytes,
+            "from_off" => self.entry.event.from_bytes,
+            _ => self.entry.event.offset_bytes,
+        }
     }
 
     fn has_offset(&self, required: bool) -> bool {
@@ -372,7 +399,7 @@ impl Arguments<'_> {
                 self.entry.event.flags & (FLAG_AT_POSITION | FLAG_UNPLACED) == 0
             }
             Op::Read | Op::Write => self.told.arguments > 2,
-            _ => required,
+            op => required || op.row().bytes == ByteEffect::Allocates,
         }
     }
 

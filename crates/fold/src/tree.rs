@@ -2,6 +2,7 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
+use std::iter::Sum;
 use std::rc::Rc;
 
 /// A number in a loop nest: a base, and how much it grows with each index, the innermost loop first.
@@ -84,6 +85,21 @@ impl Gap {
         self.longest_ns = self.longest_ns.max(other.longest_ns);
         self.meets_end |= other.meets_end;
     }
+}
+
+impl<'a> Sum<&'a Gap> for Gap {
+    fn sum<I: Iterator<Item = &'a Gap>>(all: I) -> Gap {
+        let mut sum = Gap::default();
+        all.for_each(|gap| sum.add(gap));
+        sum
+    }
+}
+
+/// A hash of something.
+pub fn hash_of(what: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Kind of an element.

@@ -7,8 +7,8 @@ use super::names::{Part, quoted};
 use super::params::{Params, name_directories};
 use super::patterns;
 use super::pauses::{LONG_NS, Places, Recorder, duration};
-use super::procs::Proc;
-use super::ranks::{Form, Item, Listed, Ranks, Spread, Value};
+use super::procs::{Handles, Proc};
+use super::ranks::{Call, Form, Item, Listed, Ranks, Spread, Value};
 use super::regular::condition;
 use super::shape::Shaper;
 use super::statement::{Arg, NumberKind, Shape, Statement};
@@ -172,8 +172,8 @@ impl<'a> Writer<'a> {
                 let body = self.body(&item.body);
                 lines.push(block(&format!("time[{name}]"), body));
             }
-            Form::Call(proc) => {
-                let line = self.call(*proc, &item.numbers, lines);
+            Form::Call(call) => {
+                let line = self.call(call, &item.numbers, lines);
                 self.pause(&item.gap, lines);
                 lines.push(line);
             }
@@ -191,7 +191,10 @@ impl<'a> Writer<'a> {
     fn leaf(&mut self, shape: u32, item: &Item, lines: &mut Lines) {
         let shaper = self.shaper;
         let line = match &shaper.shapes.all[shape as usize] {
-            Shape::LongPause => return self.long_pause(&item.gap, lines),
+            // It is kept whatever its share is.
+            Shape::LongPause => {
+                return self.pause_of(self.places.mean_ns(&item.gap), &item.gap, lines);
+            }
             Shape::Pause => return self.exact_pause(item, lines),
             Shape::Op(statement) => self.statement(statement, item, lines),
             Shape::Extent => self.extent(&item.numbers),
@@ -252,32 +255,21 @@ impl<'a> Writer<'a> {
                 Arg::Word(word) => format!("\"{word}\""),
             });
         }
-        let mut text = String::new();
-        let named = statement.directory.map(|at| format!("dir=\"{}\"", self.shaper.directory(at)));
-        let mut options: Vec<String> = named.into_iter().collect();
-        if statement.alone {
-            options.push("comm=\"self\"".into());
+        let options = [
+            statement.directory.map(|at| format!("dir=\"{}\"", self.shaper.directory(at))),
+            statement.alone.then(|| "comm=\"self\"".to_string()),
+            (statement.errno != 0).then(|| format!("expect=\"{}\"", errno::name(statement.errno))),
+            item.gap.meets_end.then(|| format!("expect=\"{SHORT}\"")),
+            statement.syncs.then(|| "fsync=\"close\"".to_string()),
+        ];
+        let options = options.into_iter().flatten().collect::<Vec<String>>().join(", ");
+        let with = if options.is_empty() { options } else { format!("with ({options}) ") };
+        let gives = statement.gives.map_or(String::new(), |given| format!("{} = ", file(given)));
+        let name = statement.op.name();
+        match statement.op {
+            Op::Sync | Op::Dropcaches => format!("{with}{gives}{name};"),
+            _ => format!("{with}{gives}{name}({});", args.join(", ")),
         }
-        if statement.errno != 0 {
-            options.push(format!("expect=\"{}\"", errno::name(statement.errno)));
-        }
-        if item.gap.meets_end {
-            options.push(format!("expect=\"{SHORT}\""));
-        }
-        if statement.syncs {
-            options.push("fsync=\"close\"".into());
-        }
-        if !options.is_empty() {
-            let _ = write!(text, "with ({}) ", options.join(", "));
-        }
-        if let Some(variable) = statement.gives {
-            let _ = write!(text, "{} = ", file(variable));
-        }
-        let _ = match (statement.op, args.is_empty()) {
-            (Op::Sync | Op::Dropcaches, _) => write!(text, "{};", statement.op.name()),
-            _ => write!(text, "{}({});", statement.op.name(), args.join(", ")),
-        };
-        text
     }
 
     /// A number of bytes; the first of a statement is its size, in which others are expressed.
@@ -526,10 +518,7 @@ impl Writer<'_> {
     /// first operation is due at such times. A pause would add the time of the operations to each iteration.
     fn rate(&self, item: &Item, count: u64) -> Option<String> {
         let (first, rest) = item.body.split_first()?;
-        let is_plain = |item: &Item| match item.form {
-            Form::Leaf(shape) => matches!(self.shaper.shapes.all[shape as usize], Shape::Op(_)),
-            _ => false,
-        };
+        let is_plain = |item: &Item| self.shaper.operation(item).is_some();
         let is_paced = self.starts_only && count >= PACED_MIN && item.body.iter().all(is_plain);
         let has_pause = |item: &Item| self.places.think_ns(&item.gap).is_some();
         if !is_paced || !has_pause(first) || rest.iter().any(has_pause) {
@@ -688,8 +677,9 @@ impl Writer<'_> {
         self.made = params.clone().map(|name| (name.clone(), name)).collect();
         let mut body = self.body(&proc.body);
         self.made.clear();
-        body.extend(proc.returns.map(|variable| format!("return {};", file(variable))));
-        let handles = proc.handles.iter().map(|variable| file(*variable));
+        let Handles { needs, leaves, .. } = &proc.handles;
+        body.extend(leaves.first().map(|variable| format!("return {};", file(*variable))));
+        let handles = needs.iter().map(|variable| file(*variable));
         let all: Vec<String> = handles.chain(params).collect();
         let head = format!("define proc {}({})", proc.name, all.join(", "));
         // A proc has braces, even around one statement.
@@ -700,11 +690,11 @@ impl Writer<'_> {
     }
 
     /// `name($file, 3);`
-    fn call(&mut self, at: usize, numbers: &[Spread], lines: &mut Lines) -> String {
+    fn call(&mut self, call: &Call, numbers: &[Spread], lines: &mut Lines) -> String {
         let procs = self.procs;
-        let proc = &procs[at];
+        let proc = &procs[call.proc];
         self.sizes.unit = None;
-        let mut args: Vec<String> = proc.handles.iter().map(|v| file(*v)).collect();
+        let mut args: Vec<String> = call.handles.iter().map(|v| file(*v)).collect();
         for (param, number) in proc.params.iter().zip(numbers) {
             args.push(match param.kind {
                 NumberKind::Name => self.named(Some(number), lines),
@@ -712,7 +702,7 @@ impl Writer<'_> {
                 NumberKind::Bytes => self.size(number),
             });
         }
-        let gives = proc.returns.map(|variable| format!("{} = ", file(variable)));
+        let gives = call.returns.map(|variable| format!("{} = ", file(variable)));
         format!("{}{}({});", gives.unwrap_or_default(), proc.name, args.join(", "))
     }
 
@@ -738,7 +728,11 @@ pub struct Uneven {
 impl Writer<'_> {
     /// `compute(12us);`
     fn pause(&mut self, gap: &Gap, lines: &mut Lines) {
-        if let Some(ns) = self.places.think_ns(gap) {
+        self.pause_of(self.places.think_ns(gap).unwrap_or(0), gap, lines);
+    }
+
+    fn pause_of(&mut self, ns: u64, gap: &Gap, lines: &mut Lines) {
+        if ns > 0 {
             self.look_at_the_longest(gap);
             lines.push(self.as_statement(gap, &duration(ns)));
         }
@@ -751,15 +745,6 @@ impl Writer<'_> {
         let ns = self.linear(&item.numbers[0]);
         if ns.constant() != Some(0) {
             lines.push(self.as_statement(&item.gap, &ns.duration(self.ranks.into())));
-        }
-    }
-
-    /// A long pause, which is kept whatever its share is.
-    fn long_pause(&mut self, gap: &Gap, lines: &mut Lines) {
-        let ns = self.places.mean_ns(gap);
-        if ns > 0 {
-            self.look_at_the_longest(gap);
-            lines.push(self.as_statement(gap, &duration(ns)));
         }
     }
 

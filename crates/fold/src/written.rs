@@ -47,15 +47,13 @@ impl Flat<'_> {
 pub struct WrittenOut<'a> {
     /// All elements; the body of a block comes before the block.
     pub all: Vec<Flat<'a>>,
-    /// Iterations of each loop so far, by its address.
-    iterations: HashMap<*const Node, i64>,
 }
 
 /// A loop that is executed.
 struct Around {
     of: *const Node,
-    /// Iterations of all loops when it began.
-    begun: HashMap<*const Node, i64>,
+    /// Iterations of it, and of loops in it, since it began.
+    done: HashMap<*const Node, i64>,
 }
 
 impl<'a> WrittenOut<'a> {
@@ -82,34 +80,6 @@ impl<'a> WrittenOut<'a> {
         all
     }
 
-    /// The elements of a sequence, where neighbours that are blocks with the same label are one block.
-    pub fn with_joined_blocks(&mut self, sequence: Vec<usize>) -> Vec<usize> {
-        let label = |at: usize| match &self.all[at] {
-            Flat::Block(block) => Some((block.head.shape, &block.head.numbers)),
-            _ => None,
-        };
-        let runs = sequence.chunk_by(|a, b| label(*a).is_some() && label(*a) == label(*b));
-        let runs: Vec<Vec<usize>> = runs.map(<[usize]>::to_vec).collect();
-        runs.into_iter().map(|run| if run.len() > 1 { self.join(&run) } else { run[0] }).collect()
-    }
-
-    /// Makes one block of several.
-    fn join(&mut self, blocks: &[usize]) -> usize {
-        let body = self.with_joined_blocks(self.bodies(blocks));
-        let head = self.all[blocks[0]].node().clone();
-        self.all.push(Flat::Block(Box::new(Block { given: None, head, body })));
-        self.all.len() - 1
-    }
-
-    /// The bodies of blocks.
-    fn bodies(&self, blocks: &[usize]) -> Vec<usize> {
-        let bodies = blocks.iter().map(|at| match &self.all[*at] {
-            Flat::Block(block) => &block.body[..],
-            _ => &[],
-        });
-        bodies.collect::<Vec<_>>().concat()
-    }
-
     fn sequence(&mut self, nodes: &'a [Node], around: &mut Vec<Around>) -> Vec<usize> {
         let mut places = Vec::with_capacity(nodes.len());
         nodes.iter().for_each(|node| self.element(node, around, &mut places));
@@ -121,57 +91,50 @@ impl<'a> WrittenOut<'a> {
             Kind::Block => {
                 let body = self.sequence(&node.body, around);
                 let given = around.is_empty().then_some(node);
-                Flat::Block(Box::new(Block { given, head: self.executed(node, around), body }))
+                Flat::Block(Box::new(Block { given, head: executed(node, around), body }))
             }
             Kind::Loop if !around.is_empty() || executions(node, 1) <= LOOP_MAX => {
                 return self.iterations(node, around, places);
             }
             _ if around.is_empty() => Flat::Given(node),
-            _ => Flat::Executed(Box::new(self.executed(node, around))),
+            _ => Flat::Executed(Box::new(executed(node, around))),
         };
         places.push(self.all.len());
         self.all.push(flat);
     }
 
     fn iterations(&mut self, node: &'a Node, around: &mut Vec<Around>, places: &mut Vec<usize>) {
-        if around.is_empty() {
-            self.iterations.clear();
-        }
-        let count = self.value(&node.numbers[0], around);
-        around.push(Around { of: node, begun: self.iterations.clone() });
+        let count = value(&node.numbers[0], around);
+        around.push(Around { of: node, done: HashMap::new() });
         for _ in 0..count {
             node.body.iter().for_each(|inner| self.element(inner, around, places));
-            *self.iterations.entry(node).or_default() += 1;
+            around.iter_mut().for_each(|outer| *outer.done.entry(node).or_default() += 1);
         }
         around.pop();
     }
+}
 
-    /// A statement, or the head of a block, in one iteration of the loops around it.
-    fn executed(&self, node: &Node, around: &[Around]) -> Node {
-        let constant = |number: &Number| Number::constant(self.value(number, around));
-        let numbers = node.numbers.iter().map(constant).collect();
-        let gap = if around.is_empty() { node.gap } else { mean(&node.gap) };
-        Node::made(node.shape, numbers, gap, node.kind, Vec::new())
-    }
+/// A statement, or the head of a block, in one iteration of the loops around it.
+fn executed(node: &Node, around: &[Around]) -> Node {
+    let constant = |number: &Number| Number::constant(value(number, around));
+    let numbers = node.numbers.iter().map(constant).collect();
+    let gap = if around.is_empty() { node.gap } else { mean(&node.gap) };
+    Node::made(node.shape, numbers, gap, node.kind, Vec::new())
+}
 
-    /// A number in one iteration of the loops around it, the innermost last.
-    fn value(&self, number: &Number, around: &[Around]) -> i64 {
-        let outwards = |depth: usize| &around[around.len() - 1 - depth];
-        let done = |of: &Around, since: &Around| {
-            let of_both = |all: &HashMap<*const Node, i64>| all.get(&of.of).copied().unwrap_or(0);
-            of_both(&self.iterations) - of_both(&since.begun)
-        };
-        let mut value = number.base;
-        for (depth, step) in number.steps.iter().enumerate().filter(|(_, step)| **step != 0) {
-            let of = outwards(depth);
-            value = value.wrapping_add(step.wrapping_mul(done(of, of)));
-        }
-        let listed = number.list.as_ref().and_then(|list| {
-            let at = done(outwards(list.depth), outwards(list.root));
-            list.values.get(usize::try_from(at).ok()?)
-        });
-        value.wrapping_add(listed.copied().unwrap_or(0))
-    }
+/// A number in one iteration of the loops around it, the innermost last.
+fn value(number: &Number, around: &[Around]) -> i64 {
+    let outwards = |depth: usize| &around[around.len() - 1 - depth];
+    let done = |depth: usize, root: usize| {
+        outwards(root).done.get(&outwards(depth).of).copied().unwrap_or(0)
+    };
+    let grown = number.steps.iter().enumerate().filter(|(_, step)| **step != 0);
+    let grown = grown.map(|(depth, step)| step.wrapping_mul(done(depth, depth)));
+    let listed = number.list.as_ref().and_then(|list| {
+        let at = usize::try_from(done(list.depth, list.root)).ok()?;
+        list.values.get(at).copied()
+    });
+    grown.chain(listed).fold(number.base, i64::wrapping_add)
 }
 
 /// One of several executions: all of them take the mean of their time.

@@ -1,6 +1,6 @@
 //! Facts in the text of a run's program that its events lack, by place.
 
-use fold::{Facts, Way, flags_of_mpi_mode};
+use fold::{Facts, WAYS, flags_of_mpi_mode};
 use model::Op;
 use model::op::ParamKind;
 use model::open_flags::flags_of_text;
@@ -118,7 +118,7 @@ impl Text<'_> {
             Op::Fopen => told.flags = second().and_then(flags_of_text),
             Op::Pfopen => told.flags = second().and_then(flags_of_mpi_mode),
             Op::Pfread | Op::Pfwrite | Op::Pread | Op::Pwrite => {
-                told.way = texts.last().and_then(|word| Way::parse(word)).unwrap_or_default();
+                told.way = WAYS.into_iter().find(|word| texts.last() == Some(word));
                 told.level = texts.iter().find_map(|name| levels.get(*name)).copied();
                 // A pattern in a variable: if all of them have one level, it is that.
                 let mut all = levels.values();
