@@ -3,8 +3,9 @@
 use super::barriers::Barriers;
 use super::lists::DataFile;
 use super::log::Log;
+use super::long_pauses::LongPauses;
 use super::order::{self, History, Order};
-use super::pauses::{self, LongPauses, Recorder, Think};
+use super::pauses::{self, Recorder, Think};
 use super::ranks::{self, Item, is_hidden};
 use super::shape::Shaper;
 use super::write::{Uneven, Writer, Written};

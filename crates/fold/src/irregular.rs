@@ -13,8 +13,8 @@
 //! Numbers depend on the loops around them: they are constant, grow evenly with some indices, or
 //! are a list, whichever text is shortest.
 
+use super::long_pauses::is_uneven;
 use super::loops::Folder;
-use super::pauses::is_uneven;
 use super::regular::{Written, condition};
 use super::repeats::{Element, Repeats, What, class_of};
 use super::statement::{Alike, NumberKind};
@@ -690,9 +690,9 @@ fn value_bytes(values: &[i64]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::long_pauses::LONG_NS;
     use super::super::loops::Folder;
     use super::super::names::Names;
-    use super::super::pauses::LONG_NS;
     use super::super::statement::{Interner, Plain, Shape};
     use super::super::tree::{BARRIERS, Kind};
     use super::*;

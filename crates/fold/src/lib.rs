@@ -21,6 +21,7 @@ mod irregular;
 mod lists;
 mod log;
 mod logged;
+mod long_pauses;
 mod loops;
 mod names;
 mod only;

@@ -171,7 +171,7 @@ fn best(items: &[Item], shaper: &mut Shaper<'_>, procs: &[Proc]) -> Option<Found
 }
 
 impl Candidate {
-    /// The proc that it becomes, if that saves at least so many bytes.
+    /// The proc that it becomes, if that saves enough bytes.
     fn found(
         &self,
         bodies: &[Body<'_>],
@@ -654,8 +654,9 @@ fn stem(path: &[u8]) -> String {
 mod tests {
     use super::super::log::Log;
     use super::super::logged::Logged;
+    use super::super::long_pauses::LongPauses;
     use super::super::order::{History, Order};
-    use super::super::pauses::{LongPauses, Recorder, Think, gather};
+    use super::super::pauses::{Recorder, Think, gather};
     use super::super::ranks::unify;
     use super::*;
     use model::event::NO_ID;

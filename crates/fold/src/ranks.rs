@@ -7,7 +7,7 @@
 //! Trees of the same form become one, whatever their numbers; of the forms that are left, common
 //! parts are found as `diff` finds them, if that makes the text shorter.
 
-use super::pauses::{LONG_NS, far_longer};
+use super::long_pauses::{LONG_NS, far_longer};
 use super::regular::even_step;
 use super::repeats::common_subsequence;
 use super::statement::NumberKind;

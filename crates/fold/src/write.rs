@@ -3,10 +3,11 @@
 use super::expr::{Linear, Loop, Sizes, bytes, holds, listed, name_of_loop, place_in};
 use super::lists::{DataFile, LongLists, Role, Tables, comment, definition, numbered};
 use super::log::{Log, mpi_mode};
+use super::long_pauses::LONG_NS;
 use super::names::{Part, quoted};
 use super::params::{Params, name_directories};
 use super::patterns;
-use super::pauses::{LONG_NS, Places, Recorder, duration};
+use super::pauses::{Places, Recorder, duration};
 use super::procs::{Handles, Proc};
 use super::ranks::{Call, Form, Item, Listed, Ranks, Spread, Value};
 use super::regular::condition;

@@ -21,7 +21,7 @@ pub struct Group {
     pub files: usize,
 }
 
-/// What the statements of a group depend on.
+/// Properties that decide the statements of a group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Form {
     is_in_layers: bool,
@@ -87,7 +87,7 @@ fn grouped<K: Ord>(works: Vec<Work>, key: impl Fn(&Work) -> K) -> Vec<Vec<Work>>
     groups
 }
 
-/// Groups in the order of their first opens, of a job of so many ranks. Files that several layers read come first:
+/// Groups in the order of their first opens, of a job of `ranks` ranks. Files that several layers read come first:
 /// they must not be made before.
 pub fn find_groups(works: Vec<Work>, ranks: u32) -> Vec<Group> {
     let alike = |work: &Work| (Form::new(work, ranks), directory(&work.path), magnitudes(work));

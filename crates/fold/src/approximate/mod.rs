@@ -4,7 +4,7 @@
 //! counters of files ──work──▶ parts of equal transfers ──groups──▶ files that are alike ──text──▶ loops
 //! ```
 //!
-//! Counts and bytes are those of the log, order and offsets are made up. The head of the program says so.
+//! Counts and bytes come from the log, order and offsets are made up. The head of the program says so.
 
 mod groups;
 mod head;
@@ -38,7 +38,7 @@ pub struct Approximate {
     pub files: u64,
 }
 
-/// What of the counters becomes a program.
+/// The counters that become a program.
 struct Source<'a> {
     trace: &'a Trace,
     ranks: u32,
@@ -50,7 +50,7 @@ struct Source<'a> {
     unused: Vec<&'a TraceFile>,
 }
 
-/// Makes an approximate program of the counters of a job of so many ranks; `None` if no layer has any that
+/// Makes an approximate program of the counters of a job of `ranks` ranks; `None` if no layer has any that
 /// statements exist for.
 pub fn approximate(trace: &Trace, ranks: u32, options: &Options) -> Option<Approximate> {
     let source = Source::new(trace, ranks.max(1));
@@ -104,7 +104,7 @@ impl<'a> Source<'a> {
             own.map(|file| (file.path.as_str(), moves(file))).collect::<HashMap<_, _>>()
         };
         let (posix, mpi) = (of_layer(Layer::Posix), of_layer(Layer::Mpi));
-        // Calls of MPI-IO became those of POSIX, unless POSIX alone moved bytes.
+        // Calls of MPI-IO became calls of POSIX, unless POSIX alone moved bytes.
         let is_doubled = |file: &&TraceFile| {
             let both = posix.get(file.path.as_str()).zip(mpi.get(file.path.as_str()));
             both.is_some_and(|(posix, mpi)| match Layer::of_module(&file.module) {

@@ -44,7 +44,7 @@ pub struct Writer {
     least_bytes: i128,
 }
 
-/// What a number is: its variable is called after that, and its parameter described.
+/// The meaning of a number: it names its variable and describes its parameter.
 #[derive(Clone, Copy)]
 struct Kind {
     name: &'static str,
@@ -80,7 +80,7 @@ struct Scene<'a> {
 #[derive(Clone, Copy)]
 struct Way {
     counts: Kind,
-    /// What the count of all ranks is.
+    /// The meaning of the count of all ranks.
     by_all: &'static str,
     op: &'static str,
     parts: fn(&Work) -> &[Part],
@@ -112,7 +112,7 @@ fn enclosed(text: &str) -> String {
 }
 
 impl Writer {
-    /// An empty program of these groups, for a job of so many ranks.
+    /// An empty program of these groups, for a job of `ranks` ranks.
     pub fn new(ranks: u32, groups: &[Group], data: Option<&str>) -> Writer {
         Writer {
             least_bytes: groups.iter().map(Group::bytes).sum::<i128>() / SHARE,
@@ -202,7 +202,7 @@ impl Writer {
     }
 }
 
-/// What the files of a group are, for people.
+/// The files of a group in words.
 fn what(group: &Group) -> String {
     let path = &group.works[0].path;
     let mut parts = path.rsplit('/');
@@ -231,7 +231,7 @@ impl Writer {
         }
     }
 
-    /// Who works on which file, where each is one rank's.
+    /// The rank of each file, where a file belongs to one rank.
     fn dealt(&mut self, group: &Group, files: &str, all: &str) -> String {
         let owner = |(at, work): (usize, &Work)| match work.who {
             Who::One(Some(rank)) => rank.into(),

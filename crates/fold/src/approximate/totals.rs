@@ -1,4 +1,4 @@
-//! Sums of a program by layer, compared with those of its log.
+//! Sums of a program by layer, compared with the sums of its log.
 
 use super::groups::Group;
 use super::work::{Layer, Part, Work};
@@ -12,7 +12,7 @@ const NAMES: [&str; 6] = ["files", "opens", "reads", "bytes read", "writes", "by
 /// The sums, as [`NAMES`] has them.
 pub type Totals = [u128; 6];
 
-/// Sums of a program with so many ranks.
+/// Sums of a program with `ranks` ranks.
 pub fn planned(groups: &[Group], layer: Layer, ranks: u32) -> Totals {
     let mut sums = Totals::default();
     for group in groups.iter().filter(|group| group.works[0].layer == layer) {
@@ -62,7 +62,7 @@ pub fn text(sums: &Totals) -> String {
     all.into_iter().chain(transfers).flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Sums of a program that differ from those of the log.
+/// Sums of a program that differ from the log's.
 pub fn differences(own: &Totals, logged: &Totals) -> Vec<String> {
     let all = NAMES.iter().zip(own.iter().zip(logged));
     let other = all.filter(|(_, (own, logged))| own != logged);

@@ -1,6 +1,6 @@
-//! What ranks do to one file, after its counters: transfers in parts of equal size, and where they lie.
+//! The work of ranks on one file, from its counters: transfers in parts of equal size, and where they lie.
 //!
-//! Counts and bytes are those of the log. The rest follows rules, which docs/fold.md lists.
+//! Counts and bytes come from the log. The rest follows rules, which docs/fold.md lists.
 
 use model::run::{TraceFile, TraceSize};
 use std::cmp::Reverse;
@@ -228,7 +228,7 @@ impl Part {
 }
 
 impl Work {
-    /// The work on a file of a job of so many ranks.
+    /// The work on a file of a job of `ranks` ranks.
     pub fn new(file: &TraceFile, path: String, layer: Layer, ranks: u32) -> Work {
         let who = match file.ranks {
             0 | 1 => Who::One(file.rank.filter(|rank| *rank < ranks)),
@@ -257,7 +257,7 @@ impl Work {
         work
     }
 
-    /// Ranks that work on it, in a job of so many.
+    /// Ranks that work on it, in a job of `ranks` ranks.
     pub fn members(&self, ranks: u32) -> i64 {
         match self.who {
             Who::One(_) => 1,

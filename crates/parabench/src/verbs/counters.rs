@@ -1,24 +1,20 @@
 //! `parabench fold` of a run that has counters of files alone: the program is approximate, and says so.
 
-use super::fold::origin;
 use crate::console;
 use fold::{Approximate, Log, Options, anonymise};
 use model::run::{Run, Trace};
 use model::words::count;
 use std::collections::BTreeMap;
 
-/// Makes the program. `head`: its first lines instead of those that name the run. `None`: no counter is of calls
-/// that statements exist for.
-pub(super) fn approximate(
-    run: &Run,
-    head: Option<Vec<String>>,
-    options: Options,
-) -> Option<Approximate> {
-    let trace = run.run.trace.as_ref()?;
-    let files = count(trace.files.len(), "file");
-    let own = || vec![origin(run, &format!("counters of {files}"))];
-    let head = head.unwrap_or_else(own);
-    fold::approximate(trace, run.run.ranks, &Options { head, ..options })
+/// Makes the program; `None`: no counter is of calls that statements exist for.
+pub(super) fn approximate(run: &Run, options: &Options) -> Option<Approximate> {
+    fold::approximate(run.run.trace.as_ref()?, run.run.ranks, options)
+}
+
+/// "counters of 65 files"
+pub(super) fn describe(run: &Run) -> String {
+    let files = run.run.trace.as_ref().map_or(0, |trace| trace.files.len());
+    format!("counters of {}", count(files, "file"))
 }
 
 /// Replaces the names of files; gives original and new words.

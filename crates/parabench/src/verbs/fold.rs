@@ -98,10 +98,14 @@ impl Fold {
         }
         let words = self.anonymise.is_some().then(|| counters::anonymise(&mut run));
         let data = self.out.as_deref().map(data_name);
-        let options = Options { name: file_name(self.out.as_deref()), data, ..Options::default() };
-        let head = words.is_some().then(|| vec![format!("{}an anonymous run.", &HEAD[2..])]);
-        let made = counters::approximate(&run, head, options)
-            .ok_or_else(|| folding::nothing(&self.folder))?;
+        let head = match &words {
+            Some(_) => format!("{}an anonymous run.", &HEAD[2..]),
+            None => origin(&run, &counters::describe(&run)),
+        };
+        let name = file_name(self.out.as_deref());
+        let options = Options { name, data, head: vec![head], ..Options::default() };
+        let made =
+            counters::approximate(&run, &options).ok_or_else(|| folding::nothing(&self.folder))?;
         let map = words.map(|words| anonymise::map(&words));
         self.write(&made.text, made.data.as_ref().map(|(data, _)| data), map.as_deref())?;
         counters::say(&run, &made);
@@ -220,8 +224,9 @@ pub(crate) fn translated(
     let (name, data) = (file_name(out), Some(data_name(program)));
     let (run, log) = folding::read(folder)?;
     let Some(log) = log else {
-        let options = Options { name, data, ..Options::default() };
-        let made = counters::approximate(&run, None, options);
+        let head = vec![origin(&run, &counters::describe(&run))];
+        let options = Options { name, data, head, ..Options::default() };
+        let made = counters::approximate(&run, &options);
         let made = made.ok_or_else(|| folding::nothing(folder))?;
         counters::say(&run, &made);
         let (text, data) = (made.text, made.data.map(|(data, _)| data));
@@ -326,7 +331,7 @@ fn head(run: &Run, log: &Log) -> Vec<String> {
 }
 
 /// The first line of the head: the run, when it was, what it has.
-pub(super) fn origin(run: &Run, what: &str) -> String {
+fn origin(run: &Run, what: &str) -> String {
     let header = &run.run;
     let name = model::escape::line(&header.program.name);
     let name = model::words::shortened(&name, NAME_MAX);
