@@ -263,21 +263,22 @@ fn every_example_of_rules_is_read_whole() {
     }
 }
 
-/// A whole object is read, without a position and an open file: the object is as long as what is read.
+/// Without a position and an open file a whole object is read, or a part of one, which is as long as what is read.
 #[test]
 fn reads_at_unknown_positions_fold_without_loss() {
-    let scene = Scene::new()
-        .file("o.log", "read /d/a 4096 0.1\nread /d/b 100 0.3\nread /d/a 2048 0.4\n")
-        .file(
+    for (word, op) in [("read", "read"), ("pread", "fread")] {
+        let log = "read /d/a 4096 0.1\nread /d/b 100 0.3\nread /d/a 2048 0.4\n";
+        let scene = Scene::new().file("o.log", log.replace("read", word)).file(
             "o.toml",
             "[[rule]]\nmatch = '^(?<operation>\\w+) (?<path>\\S+) (?<size>\\d+) (?<start>\\S+)'\n",
         );
-    scene.parabench("import --rules o.toml o.log -o r").exits(0);
-    scene.parabench("fold r -o x.ppl --think none").exits(0).err_has("without loss");
-    let line = "run x.ppl --prepare --against-trace r --format json";
-    let run = scene.parabench(line).exits(0).json();
-    let reads = run["rows"].as_array().expect("rows").iter().find(|row| row["op"] == "fread");
-    assert_eq!(reads.map(|row| row["bytes"].as_u64()), Some(Some(4096 + 100 + 2048)));
+        scene.parabench("import --rules o.toml o.log -o r").exits(0);
+        scene.parabench("fold r -o x.ppl --think none").exits(0).err_has("without loss");
+        let line = "run x.ppl --prepare --against-trace r --format json";
+        let run = scene.parabench(line).exits(0).json();
+        let reads = run["rows"].as_array().expect("rows").iter().find(|row| row["op"] == op);
+        assert_eq!(reads.map(|row| row["bytes"].as_u64()), Some(Some(4096 + 100 + 2048)), "{op}");
+    }
 }
 
 #[test]
