@@ -83,9 +83,10 @@ pub fn definition(
     }
 }
 
-/// Lines of a comment.
+/// Lines of a comment. What a stored run says about itself is a stranger's text: none of it ends the line.
 pub fn comment(lines: &[String]) -> String {
-    lines.iter().map(|line| format!("{}\n", format!("# {line}").trim_end())).collect()
+    let lines = lines.iter().map(|line| format!("# {}", model::escape::line(line)));
+    lines.map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 /// Meaning of a list's numbers in the first statement that reads it.
@@ -199,5 +200,19 @@ mod tables_tests {
         assert_eq!(tables.name(vec![4]), "$sizes2");
         let all: Vec<_> = tables.all().map(|(name, values)| (name, values.len())).collect();
         assert_eq!(all, [("$values", 2), ("$sizes", 2), ("$sizes2", 1)]);
+    }
+}
+
+#[cfg(test)]
+mod comment_tests {
+    use super::comment;
+
+    #[test]
+    fn no_text_ends_a_comment() {
+        for text in ["2021\nwrite(\"f\", 1);", "a\r\nb", "a\u{2028}b", "a\u{85}b"] {
+            let made = comment(&[text.to_string()]);
+            assert!(made.starts_with("# ") && made.ends_with('\n'), "{made:?}");
+            assert!(!made.trim_end().contains(|c: char| c.is_control()), "{made:?}");
+        }
     }
 }
