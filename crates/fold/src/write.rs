@@ -135,12 +135,8 @@ impl<'a> Writer<'a> {
         if ranks == 1 || !(self.names_ranks || is_exact) {
             return String::new();
         }
-        let (relation, what) = if is_exact { ("==", "is for") } else { (">=", "needs") };
-        let message = format!(
-            "it {what} {counted_ranks}: run it with -n {ranks}",
-            counted_ranks = model::words::count(ranks, "rank")
-        );
-        format!("assert($$size {relation} {ranks}, \"{message}\");\n")
+        let relation = if is_exact { "==" } else { ">=" };
+        assert_ranks(relation, ranks)
     }
 
     fn body(&mut self, items: &[Item]) -> Lines {
@@ -446,6 +442,13 @@ fn names_ranks(head: &str) -> bool {
 /// The variable of an open file.
 fn file(variable: u32) -> String {
     numbered("$file", variable as usize)
+}
+
+/// The statement that ends a run with fewer ranks (`>=`), or with any other number (`==`).
+pub(crate) fn assert_ranks(relation: &str, ranks: u32) -> String {
+    let what = if relation == "==" { "is for" } else { "needs" };
+    let counted = model::words::count(ranks, "rank");
+    format!("assert($$size {relation} {ranks}, \"it {what} {counted}: run it with -n {ranks}\");\n")
 }
 
 /// Adds statements; around a block stands an empty line.

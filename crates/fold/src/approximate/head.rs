@@ -101,7 +101,10 @@ impl Source<'_> {
         let layers = self.trace.modules.iter().filter(|it| Layer::of_module(&it.name).is_some());
         let mut busy = TraceAmounts::default();
         layers.for_each(|module| busy.add(&module.amounts));
-        let idle = run_ns.saturating_sub(busy.busy_ns() / u64::from(self.ranks));
+        // The time of one layer is part of the other's.
+        let doubled = self.doubled.iter().map(|file| file.amounts.busy_ns());
+        let busy_ns = busy.busy_ns().saturating_sub(doubled.fold(0, u64::saturating_add));
+        let idle = run_ns.saturating_sub(busy_ns / u64::from(self.ranks));
         let [idle, run] = [idle, run_ns].map(|ns| format_ns(ns as f64));
         Some(format!("pauses, {idle} of {run} in the mean of all ranks"))
     }

@@ -16,13 +16,13 @@ mod work;
 use crate::fold::Options;
 use crate::lists::{DataFile, comment};
 use crate::params::name_directories;
-use crate::write::push_separated;
+use crate::write::{assert_ranks, push_separated};
 use groups::{Group, find_groups};
 use model::run::{Trace, TraceFile, TraceFilesMore, TraceModule};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use text::Writer;
-use work::{Layer, Sync, Work};
+use work::{Layer, Sync, Who, Work};
 
 /// Most calls of stat after a use of a file.
 const STATS_MAX: u64 = 1 << 40;
@@ -34,8 +34,6 @@ pub struct Approximate {
     pub text: String,
     /// The file of its long lists and their number.
     pub data: Option<(DataFile, usize)>,
-    /// Files that it works on.
-    pub files: u64,
 }
 
 /// The counters that become a program.
@@ -66,17 +64,21 @@ pub fn approximate(trace: &Trace, ranks: u32, options: &Options) -> Option<Appro
     let body: Vec<String> = groups.iter().map(|group| writer.group(group)).collect();
     let head = source.head(&groups, calls, options);
     Some(Approximate {
-        text: program(&mut writer, body, &head),
+        text: program(&mut writer, body, &head, &asserted_ranks(&groups, source.ranks)),
         data: writer.data.and_then(|data| data.file(&head)),
-        files: groups.iter().map(|group| group.files as u64).sum(),
     })
 }
 
 /// The parts of a program put together.
-fn program(writer: &mut Writer, mut body: Vec<String>, head: &[String]) -> String {
+fn program(
+    writer: &mut Writer,
+    mut body: Vec<String>,
+    head: &[String],
+    asserted_ranks: &str,
+) -> String {
     let mut lists = std::mem::take(&mut writer.lists);
     let directories = name_directories(&mut lists.iter_mut().chain(&mut body).collect::<Vec<_>>());
-    let mut text = comment(head) + "\n";
+    let mut text = comment(head) + "\n" + asserted_ranks;
     for line in writer.params.iter().map(String::as_str).chain(directories.lines()) {
         text.extend([line, "\n"]);
     }
@@ -84,6 +86,12 @@ fn program(writer: &mut Writer, mut body: Vec<String>, head: &[String]) -> Strin
     text.push('\n');
     push_separated(&mut text, &body);
     ppl::format(&text).0
+}
+
+/// Where some ranks share a file, fewer ranks than theirs would leave a part of the work out.
+fn asserted_ranks(groups: &[Group], ranks: u32) -> String {
+    let is_of_some = |group: &Group| matches!(group.works[0].who, Who::First(_));
+    if groups.iter().any(is_of_some) { assert_ranks(">=", ranks) } else { String::new() }
 }
 
 /// Calls that are known for all files of POSIX together.

@@ -142,7 +142,7 @@ fn files_of_mpi_io_are_not_worked_on_twice() {
     assert_eq!(text.matches("fwrite($file").count(), 3, "{text}");
 }
 
-/// However many files, the program is short, and its totals are those of the log.
+/// A program for a thousand files is short, and its totals are the log's.
 #[test]
 fn a_thousand_files_are_some_loops() {
     let name = |at: u64| format!("/s/step-{:04}/part-{:04}", at / 10, at * 7 % 1000);
@@ -163,7 +163,7 @@ fn a_thousand_files_are_some_loops() {
     let options = Options { data: Some("x.data".into()), ..Options::default() };
     let made = approximate(&log, 16, &options).expect("a program");
     assert!(made.text.lines().count() < 300, "{}", made.text);
-    assert!(made.data.is_some() && made.files == 1050);
+    assert!(made.data.is_some() && made.text.contains("1050 files"));
     assert!(!made.text.contains("But:"), "{}", made.text);
     program(&log, 16);
 }

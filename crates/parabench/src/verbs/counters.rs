@@ -4,17 +4,19 @@ use crate::console;
 use fold::{Approximate, Log, Options, anonymise};
 use model::run::{Run, Trace};
 use model::words::count;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes the program; `None`: no counter is of calls that statements exist for.
 pub(super) fn approximate(run: &Run, options: &Options) -> Option<Approximate> {
     fold::approximate(run.run.trace.as_ref()?, run.run.ranks, options)
 }
 
-/// "counters of 65 files"
+/// "counters of 65 files": a file is one, also if several layers count it.
 pub(super) fn describe(run: &Run) -> String {
-    let files = run.run.trace.as_ref().map_or(0, |trace| trace.files.len());
-    format!("counters of {}", count(files, "file"))
+    let Some(trace) = &run.run.trace else { return "no counters".into() };
+    let listed: BTreeSet<&str> = trace.files.iter().map(|file| file.path.as_str()).collect();
+    let more = trace.files_more.iter().map(|more| more.files).fold(0, u64::saturating_add);
+    format!("counters of {}", count(more.saturating_add(listed.len() as u64), "file"))
 }
 
 /// Replaces the names of files; gives original and new words.
@@ -37,7 +39,7 @@ pub(super) fn say(run: &Run, made: &Approximate) {
         Some((data, 1)) => format!(" and a list in {}", data.name),
         Some((data, lists)) => format!(" and {lists} lists in {}", data.name),
     };
-    let what = format!("counters of {} became {lines}{lists}", count(made.files, "file"));
+    let what = format!("{} became {lines}{lists}", describe(run));
     console::note(&format!(
         "{what}, approximately: the log has sums alone, so order and offsets are made up"
     ));

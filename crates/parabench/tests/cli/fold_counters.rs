@@ -33,7 +33,7 @@ fn moved<'a>(ops: impl Iterator<Item = (&'a str, u64, u64)>) -> [u64; 4] {
     sums
 }
 
-/// What the program of `scene` would do.
+/// Transfers that the program of `scene` would make.
 fn planned(scene: &Scene, ranks: u32) -> [u64; 4] {
     let plan = scene.parabench(&format!("plan x.ppl -n {ranks} --format json")).exits(0).json();
     let number = |number: &serde_json::Value| number.as_u64().expect("a number");
@@ -45,7 +45,7 @@ fn planned(scene: &Scene, ranks: u32) -> [u64; 4] {
     )
 }
 
-/// What it does.
+/// Transfers that a run of it makes.
 fn executed(scene: &Scene, ranks: u32) -> [u64; 4] {
     let line = format!("run x.ppl -n {ranks} --prepare --dir d --clean --quiet --out r --force");
     scene.parabench(&line).exits(0);
