@@ -7,7 +7,10 @@ import { chromium } from "playwright-core";
 const LOADS = 5;
 const FRAMES = 40;
 
-const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+const browser = await chromium.launch({
+  executablePath: "/usr/bin/chromium-headless-shell",
+  args: ["--no-sandbox"],
+});
 const first = [];
 let frames = [];
 for (let load = 0; load < LOADS; load++) {

@@ -272,9 +272,10 @@ pub trait Backend {
         self.inner()?.take_checked()
     }
 
-    /// The program uses no result of the next [`Call::Access`]: the name has to be there. Never timed.
-    fn needs_name(&mut self) {
-        self.inner().into_iter().for_each(|inner| inner.needs_name());
+    /// The operation or question of an instruction begins. `uses_result`: the program takes its result, so what it asks for
+    /// ([`Call::Access`]) may be missing. Only of a back-end that accounts ([`Capabilities::accounts`]).
+    fn begins(&mut self, site: Pc, uses_result: bool) {
+        self.inner().into_iter().for_each(|inner| inner.begins(site, uses_result));
     }
 
     /// Moves extents without data; the bytes moved, or minus the errno. Only of a back-end that

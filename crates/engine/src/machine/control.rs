@@ -362,6 +362,9 @@ impl Machine<'_> {
     /// `size(path)`, `exists(path)`: asks the back-end; not timed, not counted. `None`: it is not there.
     fn size_of(&mut self, (site, function): (Pc, Function), path: Operand) -> Flow<Option<u64>> {
         self.env.path(site, path, &mut self.io.paths[0])?;
+        if self.io.accounts {
+            self.io.backend.begins(site, true);
+        }
         let path = self.io.paths[0].as_c_str();
         // Whose size is asked for has to be there; a rehearsal takes nothing for granted of the other.
         let call = match function {

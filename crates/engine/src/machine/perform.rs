@@ -29,15 +29,13 @@ impl Machine<'_> {
         buffers: &mut Buffers,
     ) -> Flow {
         let (site, args) = (step.site, step.args);
+        if self.io.accounts {
+            self.io.backend.begins(site, step.dst != NO_SLOT);
+        }
         match step.op {
             Op::Stat => self.on_name(step, |path| Call::Stat { path }),
             Op::Lstat => self.on_name(step, |path| Call::Lstat { path }),
-            Op::Lookup => {
-                if step.dst == NO_SLOT {
-                    self.io.backend.needs_name();
-                }
-                self.on_name(step, |path| Call::Access { path })
-            }
+            Op::Lookup => self.on_name(step, |path| Call::Access { path }),
             Op::Mkdir => self.on_path(step, |path| Call::Mkdir { path }),
             Op::Rmdir => self.on_path(step, |path| Call::Rmdir { path }),
             Op::Readlink => self.on_name(step, |path| Call::Readlink { path }),

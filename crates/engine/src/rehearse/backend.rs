@@ -11,6 +11,7 @@ use crate::backend::{
 use crate::call::{Call, Fd, Names, Reply};
 use crate::clock::Virtual;
 use model::pattern::Run;
+use model::plan::Pc;
 use model::rehearsal::{BufferBytes, Exception};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -26,8 +27,9 @@ pub(crate) struct Rehearsed {
     root: Rc<[u8]>,
     /// The program expects names to be missing now, or to be there already.
     options: InForce,
-    /// The next call that asks for a name needs it.
-    relies: bool,
+    /// The operation under way, and whether the program takes its result.
+    site: Pc,
+    uses_result: bool,
     /// Why the lexical rule does not cover a call of the operation under way.
     exception: Option<&'static str>,
 }
@@ -36,7 +38,8 @@ impl Rehearsed {
     pub(crate) fn new(stage: &Rc<Stage>, rank: u32, clock: Virtual, root: &Rc<[u8]>) -> Rehearsed {
         let inner = Mem::new(Rc::clone(&stage.fs), clock, Cost::default());
         let (stage, root, options) = (Rc::clone(stage), Rc::clone(root), InForce::default());
-        Rehearsed { inner, stage, rank, root, options, relies: false, exception: None }
+        let (site, uses_result, exception) = (0, false, None);
+        Rehearsed { inner, stage, rank, root, options, site, uses_result, exception }
     }
 
     /// A path as a name below the run directory, or below a further one with that one's path.
@@ -83,7 +86,7 @@ impl Rehearsed {
             _ => Kind::File,
         };
         let relies = match call {
-            Call::Access { .. } => std::mem::take(&mut self.relies),
+            Call::Access { .. } => !self.uses_result,
             // Who makes a name and takes EEXIST does not rely on it either.
             _ => effect.makes.is_none(),
         };
@@ -131,7 +134,7 @@ impl Rehearsed {
         let what = match left_out {
             Some(what) => what,
             None => {
-                let like = state.doubts.missing(self.rank, name);
+                let like = state.doubts.missing((self.rank, self.site), name);
                 if !self.stage.finds_files && !state.sampled {
                     return state.expects.name(name, kind, None);
                 }
@@ -344,8 +347,8 @@ impl Backend for Rehearsed {
         self.options = *options;
     }
 
-    fn needs_name(&mut self) {
-        self.relies = true;
+    fn begins(&mut self, site: Pc, uses_result: bool) {
+        (self.site, self.uses_result) = (site, uses_result);
     }
 
     fn move_bulk(&mut self, bulk: &Bulk) -> Reply {

@@ -10,7 +10,7 @@ use model::rehearsal::{Doubt, DoubtKind};
 use model::units::format_bytes;
 use model::words::count;
 use model::{Op, Plan, RankSet, Value};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Names that are remembered; in larger programs the others are not watched.
 const NAMES_MAX: usize = 1 << 16;
@@ -45,6 +45,8 @@ type Makers = (BTreeSet<u32>, Box<[u8]>);
 pub(crate) struct Doubts {
     /// There are several ranks.
     several: bool,
+    /// Statements on names with the rank's number in them.
+    of_rank: HashSet<Pc>,
     names: HashMap<Box<[u8]>, Name>,
     /// By a name without its numbers: who makes such names, and the last one.
     makers: HashMap<Box<[u8]>, Makers>,
@@ -83,8 +85,9 @@ struct Reads {
 }
 
 impl Doubts {
-    pub(crate) fn new(ranks: u32) -> Doubts {
-        Doubts { several: ranks > 1, ..Doubts::default() }
+    pub(crate) fn new(plan: &Plan) -> Doubts {
+        let of_rank = (0..plan.code.len() as Pc).filter(|site| is_of_rank(plan, *site)).collect();
+        Doubts { several: plan.ranks > 1, of_rank, ..Doubts::default() }
     }
 
     fn name(&mut self, name: &[u8]) -> Option<&mut Name> {
@@ -97,10 +100,11 @@ impl Doubts {
         self.names.get_mut(name)
     }
 
-    /// A rank needs a name that nobody has made; that of a file which another rank has made and
-    /// this one has none of.
-    pub(crate) fn missing(&mut self, rank: u32, name: &[u8]) -> Option<Box<[u8]>> {
-        let (_, last) = self.makers.get(&skeleton(name)).filter(|it| !it.0.contains(&rank))?;
+    /// A rank needs a name with its own number in it that nobody has made; that of a file which another
+    /// rank has made with its number, where this one has made none.
+    pub(crate) fn missing(&mut self, (rank, site): (u32, Pc), name: &[u8]) -> Option<Box<[u8]>> {
+        let makers = self.makers.get(&skeleton(name)).filter(|_| self.of_rank.contains(&site));
+        let (_, last) = makers.filter(|it| !it.0.contains(&rank))?;
         let last = last.clone();
         self.missing = Some(name.into());
         if let Some(known) = self.name(name) {
@@ -222,7 +226,7 @@ impl Doubts {
         let own: BTreeSet<u32> = needs.map(|(rank, _)| *rank).collect();
         let name = &ranks[own.first()?];
         let (makers, _) = self.makers.get(&skeleton(name))?;
-        if !is_of_rank(plan, site) || !makers.is_disjoint(&own) {
+        if !self.of_rank.contains(&site) || !makers.is_disjoint(&own) {
             return None;
         }
         let message = format!(

@@ -296,7 +296,7 @@ impl Stage {
             sampled: false,
             kinds: HashMap::new(),
             removed: HashSet::new(),
-            doubts: Doubts::new(plan.ranks),
+            doubts: Doubts::new(plan),
             expects: Expects::default(),
             races: Races::new(plan),
             exception: None,

@@ -38,9 +38,9 @@ fn directories(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..at])
 }
 
-/// Not the name of a directory, nor of a file in a further one.
+/// Not the name of a directory, nor of a file in a further one; without the zero byte, which no path has.
 fn named(path: &str, directories: &BTreeSet<&str>) -> String {
-    let mut name = path.to_string();
+    let mut name = path.replace('\0', "\u{fffd}");
     while directories.contains(name.as_str()) {
         name.push_str(".file");
     }
@@ -59,6 +59,7 @@ mod tests {
             (&["/s/d", "/s/d/f"], &["d.file", "d/f"]),
             (&["/a/../b", "/", ""], &["a/up/b", "file", "file"]),
             (&["x:y", "./a//b"], &["./x:y", "a/b"]),
+            (&["/s/a\0b", "/s/a/c"], &["a\u{fffd}b", "a/c"]),
         ] {
             assert_eq!(in_program(paths.iter().copied()), expected, "{paths:?}");
         }

@@ -329,11 +329,14 @@ impl Work {
         parts.for_each(|part| part.is_even = (part.count as u64).is_multiple_of(members));
     }
 
-    /// Every open of every rank has the same transfers.
+    /// Every open of every rank has the same transfers. Not of a file that is written, then read: a read could ask
+    /// for what a later open writes.
     pub fn is_opened_evenly(&self, ranks: u32) -> bool {
         let each = self.members(ranks).saturating_mul(self.opens);
         let is_even = self.parts().all(|part| part.count % each == 0);
-        is_even && self.opens > 1 && !self.is_simple && self.parts().next().is_some()
+        let is_read_back = self.is_updated() && !self.reads_first;
+        let has_parts = self.parts().next().is_some();
+        is_even && has_parts && self.opens > 1 && !is_read_back && !self.is_simple
     }
 
     /// Closes of each rank after transfers.

@@ -9,5 +9,5 @@ mod read;
 mod sites;
 
 pub use proof::{Difference, Proof, prove};
-pub use read::{nothing, read};
+pub use read::read;
 pub use sites::unknown_options;

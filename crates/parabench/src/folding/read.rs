@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::results;
 use ::report::events::EventReader;
 use fold::{Events, Log, Logged, processes};
-use model::run::Run;
+use model::run::{Run, Trace};
 use std::path::Path;
 
 /// Reads a run and all its events; without a log if it has counters of files alone.
@@ -18,7 +18,8 @@ pub fn read(folder: &Path) -> Result<(Run, Option<Log>)> {
         run.run.events.as_ref().map_or(0, |info| {
             info.count.saturating_add(info.dropped).saturating_add(info.left_out)
         });
-    if run.run.trace.as_ref().is_some_and(|trace| events == 0 && !trace.files.is_empty()) {
+    let counted = |trace: &Trace| !trace.files.is_empty() || !trace.files_more.is_empty();
+    if events == 0 && run.run.trace.as_ref().is_some_and(counted) {
         return Ok((run, None));
     }
     let log = read_operations(folder, &run)?;
@@ -77,7 +78,7 @@ fn read_operations(folder: &Path, run: &Run) -> Result<Log> {
 }
 
 /// The run has nothing that a program could do.
-pub fn nothing(folder: &Path) -> Error {
+fn nothing(folder: &Path) -> Error {
     Error::input(format!("{} has no operations: there is nothing to fold", folder.display()))
         .help("where it was recorded or imported, --all keeps operations on all files")
 }

@@ -1,14 +1,25 @@
 //! `parabench fold` of a run that has counters of files alone: the program is approximate, and says so.
 
 use crate::console;
+use crate::error::{Error, Result};
 use fold::{Approximate, Log, Options, anonymise};
 use model::run::{Run, Trace};
 use model::words::count;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-/// Makes the program; `None`: no counter is of calls that statements exist for.
-pub(super) fn approximate(run: &Run, options: &Options) -> Option<Approximate> {
-    fold::approximate(run.run.trace.as_ref()?, run.run.ranks, options)
+/// Makes the program.
+///
+/// # Errors
+/// No counter is of calls that statements exist for.
+pub(super) fn approximate(folder: &Path, run: &Run, options: &Options) -> Result<Approximate> {
+    let made = run.run.trace.as_ref().and_then(|it| fold::approximate(it, run.run.ranks, options));
+    made.ok_or_else(|| {
+        let shown = folder.display();
+        let message =
+            format!("{shown} has counters of no file that somebody opened or transferred");
+        Error::input(message).help(format!("parabench report {shown} shows what was counted"))
+    })
 }
 
 /// "counters of 65 files": a file is one, also if several layers count it.

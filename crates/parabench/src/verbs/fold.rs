@@ -104,8 +104,7 @@ impl Fold {
         };
         let name = file_name(self.out.as_deref());
         let options = Options { name, data, head: vec![head], ..Options::default() };
-        let made =
-            counters::approximate(&run, &options).ok_or_else(|| folding::nothing(&self.folder))?;
+        let made = counters::approximate(&self.folder, &run, &options)?;
         let map = words.map(|words| anonymise::map(&words));
         self.write(&made.text, made.data.as_ref().map(|(data, _)| data), map.as_deref())?;
         counters::say(&run, &made);
@@ -226,8 +225,7 @@ pub(crate) fn translated(
     let Some(log) = log else {
         let head = vec![origin(&run, &counters::describe(&run))];
         let options = Options { name, data, head, ..Options::default() };
-        let made = counters::approximate(&run, &options);
-        let made = made.ok_or_else(|| folding::nothing(folder))?;
+        let made = counters::approximate(folder, &run, &options)?;
         counters::say(&run, &made);
         let (text, data) = (made.text, made.data.map(|(data, _)| data));
         return Ok(Translated { text, data, ranks: run.run.ranks, is_comparable: false });

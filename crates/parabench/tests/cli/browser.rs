@@ -26,13 +26,13 @@ pub struct Browser {
 impl Browser {
     /// Starts it with a profile in `folder`, which is made; `None` without Chromium.
     pub fn start(folder: &Path) -> Option<Browser> {
-        Command::new("chromium").arg("--version").output().ok()?;
+        Command::new("chromium-headless-shell").arg("--version").output().ok()?;
         fs::create_dir_all(folder).expect("a folder");
         let (to, from) = (folder.join("to"), folder.join("from"));
         let made = Command::new("mkfifo").args([&to, &from]).status().expect("mkfifo runs");
         assert!(made.success());
         // The shell gives the browser its descriptors 3 and 4.
-        let script = "exec chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+        let script = "exec chromium-headless-shell --no-sandbox --disable-gpu --disable-quic --no-first-run \
                       --disable-background-networking --disable-component-update --disable-sync \
                       --disable-dev-shm-usage --hide-scrollbars --user-data-dir=profile \
                       --remote-debugging-pipe 3<to 4>from";

@@ -59,6 +59,13 @@ const ROWS: &[Row] = &[
         "if ($$rank > 1) write(\"f-$$rank\", 4k);\nbarrier;\nread(\"f-$$rank\");\n",
         &[(3, "W0302", "ranks 0 to 1 use")],
     ),
+    // Names alone, without the rank's number, make no file another's.
+    (
+        "-n 2",
+        "if ($$rank == 0) { $h = fopen(\"f-0\", \"r\"); repeat 2 fread($h, 4k); fclose($h); }\n\
+         else { $h = fopen(\"f-1\", \"O_WRONLY|O_CREAT\"); repeat 5 fwrite($h, 1); fclose($h); }\n",
+        &[],
+    ),
     // Behind the end.
     (
         "",

@@ -103,6 +103,10 @@ fn programs_do_what_was_counted() {
         (it.size_bytes, it.opens) = (Some(1000), Some(3));
     });
     let odd = changed(file("STDIO", "/s/log", 1, [1, 0, 7, 1000]), |it| it.opens = Some(5));
+    let read_back = changed(file("POSIX", "/s/back", 1, [40, 40_960, 40, 40_960]), |it| {
+        (it.size_bytes, it.opens) = (Some(40_960), Some(4));
+        (it.sequential, it.consecutive) = (Some(3), Some(0));
+    });
     let together = changed(file("MPI-IO", "/s/all", 4, [16, 1 << 20, 16, 1 << 20]), |it| {
         it.collective = Some(32);
     });
@@ -120,6 +124,7 @@ fn programs_do_what_was_counted() {
         ("strided by some", &[strided]),
         ("read again", &[epochs]),
         ("opened again", &[odd]),
+        ("written and read in several opens", &[read_back]),
         ("collective", &[together]),
         ("MPI-IO of some", &[own, some]),
         ("many", &many),
@@ -162,4 +167,26 @@ fn a_replay_of_counters_is_not_compared() {
     let scene = scene.file("r/run.json", run.to_string());
     let done = scene.parabench("replay r -- --backend mem").exits(0);
     done.err_has("approximately").err_has("not compared").out_has("fwrite");
+}
+
+/// Files that the run sums up are enough; counters of nothing that could be done are named.
+#[test]
+fn what_no_program_can_be_made_of_is_said() {
+    let scene = Scene::new();
+    let log = root().join("crates/trace/tests/real/lustre-own.darshan");
+    scene.call("import -o r").word(log).run().exits(0);
+    let run = scene.json("r/run.json");
+    let with = |files: serde_json::Value, more: serde_json::Value| {
+        let mut run = run.clone();
+        run["run"]["trace"]["files"] = files;
+        run["run"]["trace"]["files_more"] = more;
+        Scene::new().file("r/run.json", run.to_string())
+    };
+    let more = serde_json::json!([{"module": "POSIX", "files": 3, "written_bytes": 300}]);
+    let scene = with(serde_json::json!([]), more);
+    scene.parabench("fold r").exits(0).out_has("more/POSIX-file-$f");
+    let unused = serde_json::json!([{"path": "/s/f", "module": "POSIX", "ranks": 1, "opens": 0}]);
+    let scene = with(unused, serde_json::json!([]));
+    let done = scene.parabench("fold r").exits(2);
+    done.err_has("counters of no file that somebody opened").err_has("parabench report r");
 }

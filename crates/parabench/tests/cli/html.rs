@@ -83,7 +83,7 @@ fn a_browser_shows_the_page_without_overflow_and_complaints() {
     let scene = scene();
     scene.parabench("run x.ppl --backend mem -n 24 --html page.html").exits(1);
     let Some(mut browser) = Browser::start(&scene.path("browser")) else {
-        return skip("chromium is not installed");
+        return skip("chromium-headless-shell is not installed");
     };
     let address = format!("file://{}", scene.path("page.html").display());
     for (width, scheme) in [(1280, "light"), (1280, "dark"), (400, "light"), (400, "dark")] {

@@ -154,6 +154,17 @@ fn what_is_used_as_a_directory_is_one_whatever_was_asked_before() {
     scene.parabench("plan x.ppl").exits(0).out_has("5 B of buffers");
 }
 
+/// What one rank writes says nothing about a file with a similar name that another reads.
+#[test]
+fn files_are_as_long_as_what_is_read() {
+    let text = "if ($$rank == 0) { $h = fopen(\"f-0\", \"r\"); fread($h, 8k); fclose($h); }
+         else { $h = fopen(\"f-1\", \"O_WRONLY|O_CREAT\"); fwrite($h, 5); fclose($h); }";
+    let scene = Scene::new().file("x.ppl", text);
+    let listed = scene.parabench("prepare x.ppl -n 2 --dir d --dry-run").exits(0);
+    listed.out_is("missing: 1 file, 8 KiB in d\nf-0: file, 8 KiB\n");
+    scene.parabench("run x.ppl -n 2 --prepare").exits(0);
+}
+
 #[test]
 fn nothing_is_overwritten_and_nothing_outside_is_made() {
     let scene = scene();
