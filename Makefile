@@ -27,8 +27,8 @@ demo:
 	$(CARGO) build --profile demo --locked -p parabench
 	$(CARGO) run --profile demo --locked --quiet -p parabench -- run $(PROGRAM)
 
-# Half of what tests do is waiting for processes: two at once for each CPU.
-test: export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
+# Most of what tests do is waiting for processes: four at once for each CPU.
+test: export RUST_TEST_THREADS ?= $(shell echo $$((4 * $$(nproc))))
 # One target directory, one feature set, one profile: dependencies are compiled once
 # and checked once. The tests come last so that their result is the last thing seen.
 test: setup

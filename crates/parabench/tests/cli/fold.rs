@@ -145,7 +145,7 @@ fn the_text_does_not_grow_with_iterations_or_ranks() {
              fclose($f);"
         )
     };
-    let texts = [(100, 4), (100_000, 4), (100, 8), (250_000, 4)].map(|(count, ranks)| {
+    let texts = [(100, 4), (10_000, 4), (100, 8), (40_000, 4)].map(|(count, ranks)| {
         let scene = ran(&program(count), &format!("-n {ranks}"));
         statements(&folded(&scene, "r"))
     });

@@ -6,19 +6,23 @@ use crate::essence::{
 };
 use crate::made_up::MadeUp;
 use crate::scene::Scene;
-use crate::testing;
+use crate::testing::{self, Mpi};
 use crate::under;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 #[track_caller]
 fn assert_same(name: &str, text: &str, ranks: u32) {
+    assert_same_under(&testing::all(), name, text, ranks);
+}
+
+#[track_caller]
+fn assert_same_under(all: &[Mpi], name: &str, text: &str, ranks: u32) {
     let (_, local) = run(text, &format!("-n {ranks}"));
     let (_, simulated) = run(text, &format!("-n {ranks} --backend mem"));
     local.assert_is(&simulated, &format!("{name} simulated"));
-    for mpi in testing::all() {
-        let call =
-            |scene: &Scene, all: &str| under(&mpi, ranks, scene, &format!("run x.ppl {all}"));
+    for mpi in all {
+        let call = |scene: &Scene, all: &str| under(mpi, ranks, scene, &format!("run x.ppl {all}"));
         let (run, essence) = run_with(text, call);
         assert_eq!(run["run"]["comm"], "mpi");
         assert_eq!(run["run"]["ranks"], ranks);
@@ -26,31 +30,16 @@ fn assert_same(name: &str, text: &str, ranks: u32) {
     }
 }
 
-/// Of each folder this part of the programs that need no further care, so that others are tested at the same time.
-fn assert_shipped(part: usize) {
+/// Shipped programs, each under one MPI in turn: what the MPIs do differently is tested under all of them below and in
+/// `tests/mpiio`.
+#[test]
+fn shipped_programs_and_examples_are_the_same_under_mpi() {
     let all = ["programs", "examples"].into_iter().flat_map(programs);
     let all: Vec<_> = all.filter(|(name, _)| !shares_names(name) && !has_no_order(name)).collect();
     assert!(all.len() >= 8, "only {}", all.len());
-    for (name, text) in all.iter().skip(part).step_by(PARTS) {
-        assert_same(name, &small(text), 4);
+    for ((name, text), mpi) in all.iter().zip(testing::all().iter().cycle()) {
+        assert_same_under(std::slice::from_ref(mpi), name, &small(text), 4);
     }
-}
-
-const PARTS: usize = 3;
-
-#[test]
-fn a_third_of_shipped_programs_is_the_same_under_every_mpi() {
-    assert_shipped(0);
-}
-
-#[test]
-fn another_third_of_shipped_programs_is_the_same_under_every_mpi() {
-    assert_shipped(1);
-}
-
-#[test]
-fn the_last_third_of_shipped_programs_is_the_same_under_every_mpi() {
-    assert_shipped(2);
 }
 
 /// Of the programs that assert what they are about, those whose ranks have to do with each other.
@@ -103,19 +92,16 @@ fn totals(run: &Value) -> BTreeMap<String, [u64; 4]> {
 
 /// Locks, tasks, signals and files of whole applications: tests/cli holds local ranks against models.
 #[test]
-fn applications_come_to_the_same_under_every_mpi() {
+fn applications_come_to_the_same_under_mpi() {
     let applications = programs("examples/applications");
     assert!(applications.len() >= 12, "only {}", applications.len());
-    for (name, text) in applications {
-        let (local, essence) = run(&text, "-n 4");
+    for ((name, text), mpi) in applications.iter().zip(testing::all().iter().cycle()) {
+        let (local, essence) = run(text, "-n 4");
         assert_eq!(essence.code, 0, "{name}");
-        for mpi in testing::all() {
-            let call =
-                |scene: &Scene, all: &str| under(&mpi, 4, scene, &format!("run x.ppl {all}"));
-            let (run, essence) = run_with(&text, call);
-            assert_eq!(essence.code, 0, "{name} under {}", mpi.name);
-            assert_eq!(totals(&run), totals(&local), "{name} under {}", mpi.name);
-        }
+        let call = |scene: &Scene, all: &str| under(mpi, 4, scene, &format!("run x.ppl {all}"));
+        let (run, essence) = run_with(text, call);
+        assert_eq!(essence.code, 0, "{name} under {}", mpi.name);
+        assert_eq!(totals(&run), totals(&local), "{name} under {}", mpi.name);
     }
 }
 
