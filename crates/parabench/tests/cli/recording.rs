@@ -7,15 +7,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// A program in the run's directory, folded without loss, and its replay on real files.
+/// The program of a run, folded without loss, after its replay on real files. Without pauses: a busy machine makes them
+/// longer, and long ones decide what becomes one loop.
 fn folded(scene: &Scene) -> String {
-    scene.parabench("fold r -o app.ppl").exits(0).err_has("without loss");
-    scene
-        .call("replay r -- --out again.run --fidelity-gate")
-        .word("operations <= 0")
-        .run()
-        .exits(0);
-    scene.text("app.ppl")
+    let line = "replay r -- --force --dir d --events --out again.run --fidelity-gate";
+    scene.call(line).word("operations <= 0").run().exits(0).err_has("without loss");
+    scene.parabench("fold r --think none").exits(0).err_has("without loss").out
 }
 
 #[test]
@@ -117,10 +114,7 @@ fn copies_are_recorded_and_replayed_as_copies() {
         let texts = operations(&scene, "r");
         let copies = texts.keys().filter(|text| text.starts_with("fcopy")).count();
         assert_eq!(copies, 5 * 4, "{via} {texts:#?}");
-        let line = "replay r -o app.ppl -- --events --out b.run --fidelity-gate";
-        let replayed = scene.call(line).word("operations <= 0").run().exits(0);
-        replayed.err_has("without loss");
-        let text = scene.text("app.ppl");
+        let text = folded(&scene);
         for copy in ["$size", "$size2", "50, 100, 9000", "$size3, 200", "$size4, to_off=9050"] {
             assert!(text.contains(&format!("fcopy($file, $file2, {copy});")), "{copy} {text}");
         }
@@ -196,10 +190,7 @@ fn shared_files_are_recorded_and_replayed_as_such() {
             scene
                 .parabench(&format!("record --via {via} --force --under w -o r -- {command}"))
                 .exits(0);
-            let line = "replay r --force -o app.ppl -- --force --dir d --out b.run --events";
-            let replay = scene.call(line).word("--fidelity-gate").word("operations <= 0").run();
-            replay.exits(0).err_has("without loss");
-            let text = scene.text("app.ppl");
+            let text = folded(&scene);
             assert!(shared.iter().all(|shared| text.contains(shared)), "{via} {text}");
             texts.push(operations(&scene, "r"));
             made.push(
