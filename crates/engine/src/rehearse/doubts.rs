@@ -290,11 +290,11 @@ impl Doubts {
         Some(Doubt { kind: DoubtKind::BeyondEnd, site, message })
     }
 
-    /// `pfopen` with "w" and without "c", of a file that nobody has made before.
+    /// `pfopen` with "w" and neither "c" nor "r", which expects a file, of one that nobody has made before.
     fn not_made(&self, plan: &Plan, site: Pc, (name, gone): &(Box<[u8]>, bool)) -> Option<Doubt> {
         let Instr::Op { args, .. } = plan.code.get(site as usize)? else { return None };
         let mode = plan.literal(*plan.args.get(*args as usize + 1)?)?;
-        if !mode.contains(&b'w') || mode.contains(&b'c') {
+        if !mode.contains(&b'w') || mode.contains(&b'c') || mode.contains(&b'r') {
             return None;
         }
         let why = if *gone { "which is gone by then" } else { "and nothing before does" };

@@ -369,6 +369,7 @@ impl Writer {
             let step = if gap == "0" { size.into() } else { format!("({size} + {gap})") };
             return match (&start[..], &index[..]) {
                 (_, "0") => start,
+                _ if step == "0" => start,
                 ("0", _) => format!("{} * {step}", enclosed(&index)),
                 _ => format!("{start} + {} * {step}", enclosed(&index)),
             };
@@ -478,7 +479,10 @@ fn pattern(names: &[String]) -> Option<(Vec<String>, String)> {
     let (before, variable) = match (first[at], steps[at]) {
         (0, 1) => (None, "f"),
         (start, 1) => (Some(format!("$n = {start} + $f;")), "n"),
-        (start, step) => (Some(format!("$n = {start} + $f * ({step});")), "n"),
+        (start, step @ ..=-1) => {
+            (Some(format!("$n = {start} - $f * {};", step.unsigned_abs())), "n")
+        }
+        (start, step) => (Some(format!("$n = {start} + $f * {step};")), "n"),
     };
     let mut places = 0..;
     let parts = templates[0].iter().map(|part| match part {

@@ -119,7 +119,7 @@ const ROWS: &[Row] = &[
     (
         "-n 2",
         "$h = pfopen(\"f\", \"cw\");\npfclose($h);\n$h = pfopen(\"f\", \"rw\");\npfclose($h);\n\
-         $h = pfopen(\"g\", \"r\");\npfclose($h);\n",
+         $h = pfopen(\"g\", \"r\");\npfclose($h);\n$h = pfopen(\"there\", \"rw\");\npfclose($h);\n",
         &[],
     ),
     (

@@ -394,7 +394,12 @@ fn who_waits_between_operations_sleeps_in_the_program() {
     assert!(compiled(&scene, "app", SLEEPER, &[]));
     scene.parabench("record --via preload --under . -o r -- ./app").exits(0);
     let program = scene.parabench("fold r").exits(0).out;
-    assert_eq!(program.matches("sleep(").count(), 2, "{program}");
+    // On a busy machine it waits for a processor elsewhere, too.
+    for (before, after) in [("fopen(", "fwrite("), ("fwrite(", "fsync(")] {
+        let between =
+            &program[program.find(before).expect("a call")..program.find(after).expect("a call")];
+        assert!(between.contains("sleep("), "{program}");
+    }
 }
 
 #[test]
