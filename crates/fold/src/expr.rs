@@ -4,6 +4,7 @@
 //! 64 + 4096 i + 16384 rank    with a size of 4096:    ($i + $$rank * 4) * $size + 64
 //! ```
 
+use super::further::{Beyond, again, rounds, span};
 use super::lists::Tables;
 use super::ranks::{Form, Item, Listed, Spread, Value};
 use super::regular::{Regular, Written, ungrouped};
@@ -202,14 +203,14 @@ impl Linear {
     }
 
     /// Adds what a list has for the index of a loop, which runs from 0; `unit` divides all values. Returns
-    /// the name of a list that has a value for each iteration.
+    /// the name of a list that has a value for each iteration, and what is behind its end then.
     pub fn add_list(
         &mut self,
         list: &Listed,
         around: &Loop,
-        unit: i64,
+        (unit, beyond): (i64, Beyond),
         tables: &mut Tables,
-    ) -> Option<String> {
+    ) -> Option<(String, Beyond)> {
         let index = place_in(list, around, tables);
         let values = list.values.iter().map(|value| value / unit).collect();
         match Written::shortest(values, &index) {
@@ -219,12 +220,24 @@ impl Linear {
                 None
             }
             Written::List(Regular { values, place }) => {
+                let beyond = if list.rows.is_some() { Beyond::Nothing } else { beyond };
                 if list.rows.is_some() {
                     tables.hold_by_rank();
                 }
+                let span = span(&values);
                 let list = tables.name(values).to_string();
-                self.add(unit, &format!("{list}[{}]", ungrouped(&place)));
-                (!place.contains('%')).then_some(list)
+                if place.contains('%') {
+                    self.add(unit, &format!("{list}[{}]", ungrouped(&place)));
+                    return None;
+                }
+                match beyond {
+                    Beyond::Nothing => self.add(unit, &format!("{list}[{}]", ungrouped(&place))),
+                    Beyond::Again | Beyond::Others => self.add(unit, &again(&list, &place)),
+                }
+                if beyond == Beyond::Others {
+                    self.add(unit * span, &rounds(&list, &place));
+                }
+                Some((list, beyond))
             }
         }
     }

@@ -17,6 +17,7 @@ mod barriers;
 mod events;
 mod expr;
 mod fold;
+mod further;
 mod irregular;
 mod lists;
 mod log;

@@ -9,13 +9,14 @@
 //! ```
 
 use super::expr::{bytes, constant};
+use super::further::Beyond;
 use super::lists::numbered;
 use super::ranks::{Form, Item};
 use super::shape::Shaper;
 use super::statement::{Arg, Statement};
 use model::Op;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 /// Most parameters of each kind.
@@ -30,8 +31,8 @@ const SIZE_MIN: i64 = 64;
 pub struct Params {
     counts: Vec<i64>,
     sizes: Vec<i64>,
-    /// Lists that have a value for each iteration, by value of the count.
-    bound: HashMap<i64, BTreeSet<String>>,
+    /// Lists that have a value for each iteration, by value of the count, and what is behind their ends.
+    bound: HashMap<i64, BTreeMap<String, Beyond>>,
 }
 
 /// How often each number is used, in order of the first use.
@@ -80,23 +81,40 @@ impl Params {
     }
 
     /// Remembers that a list has a value for each of `count` iterations.
-    pub fn bind(&mut self, count: i64, list: &str) {
+    pub fn bind(&mut self, count: i64, list: &str, beyond: Beyond) {
         if self.counts.contains(&count) {
-            self.bound.entry(count).or_default().insert(list.into());
+            self.bound.entry(count).or_default().insert(list.into(), beyond);
         }
+    }
+
+    /// What more iterations do, for the parameter's documentation.
+    fn limits(&self, count: i64) -> String {
+        let Some(bound) = self.bound.get(&count) else { return String::new() };
+        let lists = |wanted: Beyond| -> Vec<&str> {
+            let all = bound.iter().filter(|(_, beyond)| **beyond == wanted);
+            all.map(|(list, _)| list.as_str()).collect()
+        };
+        let ends = |lists: &[&str]| if lists.len() > 1 { "" } else { "s" };
+        let fixed = lists(Beyond::Nothing);
+        if !fixed.is_empty() {
+            let plural = if fixed.len() > 1 { "s" } else { "" };
+            return format!(", at most {count}: the length{plural} of {}", fixed.join(", "));
+        }
+        let (again, others) = (lists(Beyond::Again), lists(Beyond::Others));
+        let again = (!again.is_empty())
+            .then(|| format!("{} start{} again", again.join(", "), ends(&again)));
+        let others = (!others.is_empty())
+            .then(|| format!("{} name{} further files", others.join(", "), ends(&others)));
+        let both: Vec<String> = again.into_iter().chain(others).collect();
+        format!("; above {count} {}", both.join(", "))
     }
 
     /// Definitions with their documentation.
     pub fn definitions(&self) -> String {
         let mut text = String::new();
         for (at, count) in self.counts.iter().enumerate() {
-            let bound = self.bound.get(count).map_or(String::new(), |lists| {
-                let ends = if lists.len() > 1 { "s" } else { "" };
-                let lists: Vec<&str> = lists.iter().map(String::as_str).collect();
-                format!(", at most {count}: the length{ends} of {}", lists.join(", "))
-            });
-            let name = numbered("$count", at);
-            let _ = writeln!(text, "param {name} = {count}; /// iterations{bound}");
+            let (name, limits) = (numbered("$count", at), self.limits(*count));
+            let _ = writeln!(text, "param {name} = {count}; /// iterations{limits}");
         }
         for (at, size) in self.sizes.iter().enumerate() {
             let name = numbered("$size", at);

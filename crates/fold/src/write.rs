@@ -1,6 +1,7 @@
 //! The tree of all ranks -> text of a program.
 
 use super::expr::{Linear, Loop, Sizes, bytes, holds, listed, name_of_loop, place_in};
+use super::further::{Beyond, Changed, again, other_text};
 use super::lists::{DataFile, LongLists, Role, Tables, comment, definition, numbered};
 use super::log::{Log, mpi_mode};
 use super::long_pauses::LONG_NS;
@@ -25,6 +26,8 @@ pub struct Writer<'a> {
     procs: &'a [Proc],
     places: Places,
     params: Params,
+    /// Names that it makes or removes.
+    changed: Changed,
     sizes: Sizes,
     /// Loops around what is written, outermost first.
     loops: Vec<Loop>,
@@ -77,7 +80,9 @@ impl<'a> Writer<'a> {
         let bodies: Vec<&[Item]> =
             std::iter::once(items).chain(procs.iter().map(|proc| &proc.body[..])).collect();
         let params = Params::choose(&bodies, shaper);
+        let changed = Changed::find(&bodies, shaper);
         Writer {
+            changed,
             shaper,
             procs,
             places: Places::chosen(&bodies, Recorder::adding(log.recorder_ns)),
@@ -306,7 +311,8 @@ impl<'a> Writer<'a> {
                         _ => None,
                     };
                     self.tables.hold(Role::Numbers);
-                    let linear = self.linear(number);
+                    let beyond = self.changed.beyond_numbers(template);
+                    let linear = self.linear_beyond(number, beyond);
                     text.push_str(&self.number_in_text(&linear, *width, next, lines));
                 }
             }
@@ -365,7 +371,13 @@ impl<'a> Writer<'a> {
     }
 
     fn linear(&mut self, number: &Spread) -> Linear {
+        self.linear_beyond(number, Beyond::Again)
+    }
+
+    /// `beyond`: what is behind the end of its list.
+    fn linear_beyond(&mut self, number: &Spread, beyond: Beyond) -> Linear {
         let mut linear = Linear::default();
+        let beyond = self.beyond(number, beyond);
         let tables = &mut self.tables;
         if let Some(list) = &number.list
             && let Some(around) = self.loops.iter().rev().nth(list.depth)
@@ -373,8 +385,8 @@ impl<'a> Writer<'a> {
             let unit = self.sizes.unit.as_ref().map_or(1, |(unit, _)| *unit);
             let divides = list.values.iter().all(|value| value % unit == 0);
             let unit = if divides { unit } else { 1 };
-            if let Some(name) = linear.add_list(list, around, unit, tables) {
-                self.bind_counts(&name, list.depth, list.root);
+            if let Some(bound) = linear.add_list(list, around, (unit, beyond), tables) {
+                self.bind_counts(bound, list.depth, list.root);
             }
         }
         let tables = &mut self.tables;
@@ -394,9 +406,21 @@ impl<'a> Writer<'a> {
     }
 
     /// Remembers that a list has a value for each iteration of these loops.
-    fn bind_counts(&mut self, list: &str, depth: usize, root: usize) {
+    fn bind_counts(&mut self, (list, beyond): (String, Beyond), depth: usize, root: usize) {
         let around = self.loops.iter().rev().skip(depth).take(root + 1 - depth);
-        around.filter_map(|around| around.count).for_each(|count| self.params.bind(count, list));
+        let counts = around.filter_map(|around| around.count);
+        counts.for_each(|count| self.params.bind(count, &list, beyond));
+    }
+
+    /// What is behind the end of a number's list: nothing, if no parameter says how many iterations there are.
+    fn beyond(&self, number: &Spread, beyond: Beyond) -> Beyond {
+        let Some(Listed { depth, root, .. }) = number.list else { return Beyond::Nothing };
+        let mut around = self.loops.iter().rev().skip(depth).take(root + 1 - depth);
+        let is_param = |count: i64| self.params.count(count).is_some();
+        match around.any(|around| around.count.is_some_and(is_param)) {
+            true => beyond,
+            false => Beyond::Nothing,
+        }
     }
 
     /// The head of a block for some ranks.
@@ -621,12 +645,19 @@ impl Writer<'_> {
             self.names.len() - 1
         });
         let list = numbered("$names", at);
-        if let Some(Listed { depth, root, .. }) =
+        let wanted = self.changed.beyond_names(&ids, self.shaper);
+        let mut beyond = Beyond::Nothing;
+        if let Some(Listed { depth, root, rows, .. }) =
             number.list.as_ref().filter(|_| !index.contains('%'))
         {
-            self.bind_counts(&list, *depth, *root);
+            beyond = if rows.is_some() { beyond } else { self.beyond(number, wanted) };
+            self.bind_counts((list.clone(), beyond), *depth, *root);
         }
-        let shown = format!("{list}[{index}]");
+        let shown = match beyond {
+            Beyond::Nothing => format!("{list}[{index}]"),
+            Beyond::Again => again(&list, &index),
+            Beyond::Others => other_text(&list, &index),
+        };
         if directory.is_empty() && ending.is_empty() {
             return shown;
         }
@@ -702,7 +733,10 @@ impl Writer<'_> {
         for (param, number) in proc.params.iter().zip(numbers) {
             args.push(match param.kind {
                 NumberKind::Name => self.named(Some(number), lines),
-                NumberKind::Count => self.linear(number).text(&self.plain(), false),
+                NumberKind::Count => {
+                    let beyond = self.changed.beyond_param(call.proc, &param.name);
+                    self.linear_beyond(number, beyond).text(&self.plain(), false)
+                }
                 NumberKind::Bytes => self.size(number),
             });
         }

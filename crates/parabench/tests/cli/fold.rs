@@ -1,6 +1,7 @@
 //! `parabench fold`: a run becomes a program that does the same.
 
 use crate::scene::{Scene, root};
+use crate::schema::run_object;
 
 /// Runs a program on files in memory and keeps its events.
 pub fn ran(text: &str, options: &str) -> Scene {
@@ -235,7 +236,7 @@ fn handles_and_parameters_have_plain_names() {
         "fwrite($file, $size2, $i * $size2);",
         "fread($file, $size3, 0);",
         "param $count = 40; /// iterations\n",
-        "param $count2 = 20; /// iterations, at most 20: the length of $offsets\n",
+        "param $count2 = 20; /// iterations; above 20 $offsets starts again\n",
         "param $size2 = 4k; /// bytes",
         "write(\"$dir/part-$i\", $size4);",
     ] {
@@ -320,7 +321,9 @@ fn irregular_numbers_stand_in_lists() {
                    ftruncate($f, 12k); fclose($f); truncate(\"a\", 5k);";
     let scene = ran(program, "-n 1");
     let text = folded(&scene, "r");
-    for part in ["$offsets[$i] * $size", "ftruncate($file, 12k)", "truncate(\"a\", 5k)"] {
+    for part in
+        ["$offsets[$i % len($offsets)] * $size", "ftruncate($file, 12k)", "truncate(\"a\", 5k)"]
+    {
         assert!(text.contains(part), "{part} in\n{text}");
     }
     assert!(text.lines().count() <= 30, "{text}");
@@ -409,7 +412,11 @@ fn names_without_numbers_stand_in_lists() {
          repeat $name in $all { create(\"d/$name\"); stat(\"d/$name\"); write(\"d/$name\", 4k); delete(\"d/$name\"); }";
     let scene = ran(program, "-n 1");
     let text = folded(&scene, "r");
-    for part in ["\"alpha\", \"beta\"", "$name = $names[$i];", "create(\"d/$name\");"] {
+    for part in [
+        "\"alpha\", \"beta\"",
+        "$name = $names[$i % len($names)] + ($i < len($names) ? \"\" : \"-\" + $i / len($names));",
+        "create(\"d/$name\");",
+    ] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
     assert!(lines_without_lists(&text) <= 15, "{text}");
@@ -530,4 +537,43 @@ fn pauses_of_years_fold() {
     let scene = Scene::new().file("app.strace", &log);
     scene.parabench("import app.strace -o r").exits(0);
     scene.parabench("fold r").exits(0).err_has("without loss");
+}
+
+/// Lists start again, names that are made go on: twice the iterations are twice the operations.
+#[test]
+fn a_count_is_raised_in_one_place() {
+    for (what, body) in [
+        (
+            "sizes",
+            "$f = fopen(\"f\", \"w\"); repeat $i 12 fwrite($f, $sizes[$i] * 100); fclose($f);",
+        ),
+        (
+            "numbers of names",
+            "repeat $i 12 { $n = $sizes[$i]; mkdir(\"a-$n\"); rename(\"a-$n\", \"b-$n\"); }",
+        ),
+        ("names", "repeat $i 12 { $n = $names[$i]; mkdir($n); rmdir($n); }"),
+        ("inputs", "repeat $i 12 { $n = $sizes[$i]; stat(\"in/a-$n\"); }"),
+        (
+            "positions",
+            "$f = fopen(\"f\", \"w+\"); repeat $i 12 { fstat($f); repeat $j 9 fwrite($f, $many[$i * 9 + $j]); } fclose($f);",
+        ),
+    ] {
+        let lists = "$sizes = [3, 14, 15, 92, 65, 35, 89, 79, 32, 38, 46, 26];\n\
+            $names = [\"mu\", \"nu\", \"xi\", \"pi\", \"rho\", \"eta\", \"phi\", \"chi\", \"psi\", \"tau\", \"iota\", \"zeta\"];\n\
+            $many = []; repeat $i 108 $many = $many + [(($i * $i * 7919 + $i * 31) % 1000) + 1];\n";
+        let scene = Scene::new().file("x.ppl", format!("{lists}{body}\n"));
+        scene.parabench("run x.ppl --prepare --events --out r").exits(0);
+        let text = folded(&scene, "r");
+        assert!(text.contains("param $count = 12; /// iterations; above 12 "), "{what}: {text}");
+        let scene = scene.file("more.ppl", &text);
+        let operations = |count: u32| -> u64 {
+            let line = format!("run more.ppl count={count} --prepare --format json");
+            let run = run_object(&scene.parabench(&line).exits(0));
+            let rows = run["rows"].as_array().expect("rows").iter();
+            let own = rows.filter(|row| row["part_of"].is_null());
+            own.map(|row| row["count"].as_u64().expect("a number")).sum()
+        };
+        let fixed = 2 * operations(12) - operations(24);
+        assert!(fixed <= 2, "{what}: {fixed} operations are not in the loop: {text}");
+    }
 }

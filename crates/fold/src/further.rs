@@ -1,0 +1,190 @@
+//! What a program does where its user raises a number of iterations: lists start again, and names of files that the
+//! program makes, renames or removes go on, so that they stay different.
+//!
+//! ```text
+//! param $count = 40; /// iterations; above 40 $sizes starts again, and $numbers goes on with other names
+//! repeat $i $count {
+//!     $n = $numbers[$i % len($numbers)] + ($i / len($numbers)) * 97;
+//!     $file = fopen("out/part-$n", "O_WRONLY|O_CREAT");
+//!     fwrite($file, $sizes[$i % len($sizes)]);
+//! }
+//! ```
+
+use super::ranks::{Item, Spread, Value};
+use super::regular::grouped;
+use super::shape::Shaper;
+use super::statement::{Arg, Statement};
+use model::Op;
+use model::op::NameEffect;
+use model::open_flags::O_CREAT;
+use std::collections::HashSet;
+
+/// What stands behind the end of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beyond {
+    /// Nothing: it has no further place.
+    Nothing,
+    /// Its values again.
+    Again,
+    /// Numbers that no place before has.
+    Others,
+}
+
+/// The value of a list at a place that may be behind its end.
+pub fn again(list: &str, place: &str) -> String {
+    format!("{list}[{} % len({list})]", grouped(place))
+}
+
+/// How often the list was passed before a place.
+pub fn rounds(list: &str, place: &str) -> String {
+    format!("({} / len({list}))", grouped(place))
+}
+
+/// The value of a list of texts; behind its end with the number of the round, so that each is another text.
+pub fn other_text(list: &str, place: &str) -> String {
+    let value = again(list, place);
+    format!("{value} + ({place} < len({list}) ? \"\" : \"-\" + {} / len({list}))", grouped(place))
+}
+
+/// The difference between the values of a list in two rounds, so that none comes twice.
+pub fn span(values: &[i64]) -> i64 {
+    let ends = values.iter().min().zip(values.iter().max());
+    ends.map_or(1, |(least, most)| most.saturating_sub(*least).saturating_add(1))
+}
+
+/// Names that statements make, rename or remove, by their templates.
+#[derive(Debug, Default)]
+pub struct Changed {
+    /// With numbers in their names.
+    numbered: HashSet<u32>,
+    /// By the names of a list.
+    named: HashSet<u32>,
+    /// Parameters of procs that stand in such names: number of the proc, name.
+    params: HashSet<(usize, String)>,
+}
+
+impl Changed {
+    /// Those of a program, the first body, and its procs.
+    pub fn find(bodies: &[&[Item]], shaper: &Shaper<'_>) -> Changed {
+        let mut changed = Changed::default();
+        let all =
+            || bodies.iter().enumerate().flat_map(|(at, body)| body.iter().map(move |it| (at, it)));
+        all().for_each(|(_, item)| {
+            of_names(item, shaper, &mut |statement, arg, numbers| match arg {
+                _ if !changes_names(statement) => {}
+                Arg::Path(template) => drop(changed.numbered.insert(*template)),
+                _ => {
+                    let names = numbers.iter().flat_map(values);
+                    changed.named.extend(names.map(|name| shaper.names.of[name as usize].0));
+                }
+            });
+        });
+        all().for_each(|(body, item)| {
+            of_names(item, shaper, &mut |_, arg, numbers| {
+                let is_changed = |template| changed.numbered.contains(template);
+                if matches!(arg, Arg::Path(template) if is_changed(template)) {
+                    let params = numbers.iter().filter_map(|number| match &number.base {
+                        Value::Param(name) => Some((body, name.to_string())),
+                        _ => None,
+                    });
+                    changed.params.extend(params);
+                }
+            });
+        });
+        changed
+    }
+
+    /// Behind the end of a list of numbers in names of this form.
+    pub fn beyond_numbers(&self, template: u32) -> Beyond {
+        match (self.numbered.contains(&template), self.named.contains(&template)) {
+            (_, true) => Beyond::Nothing,
+            (true, false) => Beyond::Others,
+            (false, false) => Beyond::Again,
+        }
+    }
+
+    /// Behind the end of a list of these names. Names that elsewhere are made with numbers have no others here.
+    pub fn beyond_names(&self, names: &[i64], shaper: &Shaper<'_>) -> Beyond {
+        let any = |templates: &HashSet<u32>| {
+            let of = names.iter().map(|name| shaper.names.of[*name as usize].0);
+            of.into_iter().any(|template| templates.contains(&template))
+        };
+        match (any(&self.numbered), any(&self.named)) {
+            (true, _) => Beyond::Nothing,
+            (false, true) => Beyond::Others,
+            (false, false) => Beyond::Again,
+        }
+    }
+
+    /// Behind the end of a list of numbers that a proc takes, the so-manyth.
+    pub fn beyond_param(&self, proc: usize, name: &str) -> Beyond {
+        match self.params.contains(&(proc + 1, name.to_string())) {
+            true => Beyond::Others,
+            false => Beyond::Again,
+        }
+    }
+}
+
+/// Looks at all names of statements, with the numbers in them.
+fn of_names(item: &Item, shaper: &Shaper<'_>, look: &mut impl FnMut(&Statement, &Arg, &[Spread])) {
+    if let Some(statement) = shaper.operation(item) {
+        let mut numbers = &item.numbers[..];
+        for arg in &statement.args {
+            let (own, rest) = numbers.split_at(arg.numbers(&shaper.names).min(numbers.len()));
+            if matches!(arg, Arg::Path(_) | Arg::Named) {
+                look(statement, arg, own);
+            }
+            numbers = rest;
+        }
+    }
+    item.body.iter().for_each(|item| of_names(item, shaper, look));
+}
+
+/// All values of a number.
+fn values(number: &Spread) -> Vec<i64> {
+    match (&number.list, &number.base) {
+        (Some(list), _) => list.values.clone(),
+        (None, Value::Same(value)) => vec![*value],
+        (None, Value::Table(_, values)) => values.clone(),
+        _ => Vec::new(),
+    }
+}
+
+/// An operation that makes, renames or removes a name.
+fn changes_names(statement: &Statement) -> bool {
+    let makes = |arg: &Arg| matches!(arg, Arg::Flags(flags) if flags & O_CREAT != 0);
+    let effects = statement.op.row().names;
+    let opens = matches!(statement.op, Op::Fopen | Op::Pfopen) && statement.args.iter().any(makes);
+    let changes = |effect: &NameEffect| {
+        matches!(effect, NameEffect::Makes | NameEffect::MakesNew | NameEffect::Removes)
+    };
+    statement.errno == 0 && (opens || effects.iter().any(changes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_behind_the_end_have_a_value() {
+        assert_eq!(again("$sizes", "$i"), "$sizes[$i % len($sizes)]");
+        assert_eq!(again("$sizes", "$i / 3"), "$sizes[($i / 3) % len($sizes)]");
+        assert_eq!(rounds("$numbers", "$i"), "($i / len($numbers))");
+        assert_eq!(
+            other_text("$names", "$i"),
+            "$names[$i % len($names)] + ($i < len($names) ? \"\" : \"-\" + $i / len($names))"
+        );
+    }
+
+    #[test]
+    fn no_value_comes_twice() {
+        for values in [&[3, 1, 2][..], &[7], &[0, 100, 50], &[]] {
+            let span = span(values);
+            let mut all: Vec<i64> =
+                (0..3).flat_map(|r| values.iter().map(move |v| v + r * span)).collect();
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(all.len(), 3 * values.len(), "{values:?}");
+        }
+    }
+}
