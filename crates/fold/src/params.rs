@@ -33,6 +33,8 @@ pub struct Params {
     sizes: Vec<i64>,
     /// Lists that have a value for each iteration, by value of the count, and what is behind their ends.
     bound: HashMap<i64, BTreeMap<String, Beyond>>,
+    /// Counts of iterations with a file each that the program does not make.
+    needs_files: Vec<i64>,
 }
 
 /// How often each number is used, in order of the first use.
@@ -65,7 +67,7 @@ impl Params {
             collect(item, shaper, false, &mut counts, &mut sizes);
         }
         let (counts, sizes) = (counts.most_used(), sizes.most_used());
-        Params { counts, sizes, bound: HashMap::new() }
+        Params { counts, sizes, ..Params::default() }
     }
 
     /// The parameter for this number of iterations.
@@ -87,26 +89,41 @@ impl Params {
         }
     }
 
+    /// Remembers that each of `count` iterations uses another file, which the program does not make.
+    pub fn bind_files(&mut self, count: i64) {
+        if self.counts.contains(&count) && !self.needs_files.contains(&count) {
+            self.needs_files.push(count);
+        }
+    }
+
     /// What more iterations do, for the parameter's documentation.
     fn limits(&self, count: i64) -> String {
-        let Some(bound) = self.bound.get(&count) else { return String::new() };
+        let none = BTreeMap::new();
+        let bound = self.bound.get(&count).unwrap_or(&none);
         let lists = |wanted: Beyond| -> Vec<&str> {
             let all = bound.iter().filter(|(_, beyond)| **beyond == wanted);
             all.map(|(list, _)| list.as_str()).collect()
+        };
+        let named = |lists: &[&str]| match lists {
+            [first, second, third, _, _, ..] => {
+                format!("{first}, {second}, {third} and {} more", lists.len() - 3)
+            }
+            _ => lists.join(", "),
         };
         let ends = |lists: &[&str]| if lists.len() > 1 { "" } else { "s" };
         let fixed = lists(Beyond::Nothing);
         if !fixed.is_empty() {
             let plural = if fixed.len() > 1 { "s" } else { "" };
-            return format!(", at most {count}: the length{plural} of {}", fixed.join(", "));
+            return format!(", at most {count}: the length{plural} of {}", named(&fixed));
         }
         let (again, others) = (lists(Beyond::Again), lists(Beyond::Others));
-        let again = (!again.is_empty())
-            .then(|| format!("{} start{} again", again.join(", "), ends(&again)));
+        let again =
+            (!again.is_empty()).then(|| format!("{} start{} again", named(&again), ends(&again)));
         let others = (!others.is_empty())
-            .then(|| format!("{} name{} further files", others.join(", "), ends(&others)));
-        let both: Vec<String> = again.into_iter().chain(others).collect();
-        format!("; above {count} {}", both.join(", "))
+            .then(|| format!("{} name{} further files", named(&others), ends(&others)));
+        let files = self.needs_files.contains(&count).then(|| "it needs further files".into());
+        let all: Vec<String> = again.into_iter().chain(others).chain(files).collect();
+        if all.is_empty() { String::new() } else { format!("; above {count} {}", all.join(", ")) }
     }
 
     /// Definitions with their documentation.

@@ -312,6 +312,9 @@ impl<'a> Writer<'a> {
                     };
                     self.tables.hold(Role::Numbers);
                     let beyond = self.changed.beyond_numbers(template);
+                    if beyond == Beyond::Again {
+                        self.bind_files(number);
+                    }
                     let linear = self.linear_beyond(number, beyond);
                     text.push_str(&self.number_in_text(&linear, *width, next, lines));
                 }
@@ -410,6 +413,14 @@ impl<'a> Writer<'a> {
         let around = self.loops.iter().rev().skip(depth).take(root + 1 - depth);
         let counts = around.filter_map(|around| around.count);
         counts.for_each(|count| self.params.bind(count, &list, beyond));
+    }
+
+    /// Remembers of the loops with which a name grows that more iterations need files that the run did not.
+    fn bind_files(&mut self, number: &Spread) {
+        let steps = number.steps.iter().zip(self.loops.iter().rev());
+        let growing = steps.filter(|(step, _)| **step != Value::Same(0));
+        let counts = growing.filter_map(|(_, around)| around.count);
+        counts.for_each(|count| self.params.bind_files(count));
     }
 
     /// What is behind the end of a number's list: nothing, if no parameter says how many iterations there are.
