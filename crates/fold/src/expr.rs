@@ -203,7 +203,7 @@ impl Linear {
     }
 
     /// Adds what a list has for the index of a loop, which runs from 0; `unit` divides all values. Returns
-    /// the name of a list that has a value for each iteration, and what is behind its end then.
+    /// the name of a list that has a value for each iteration, and what the program reads beyond its end.
     pub fn add_list(
         &mut self,
         list: &Listed,

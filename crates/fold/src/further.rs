@@ -2,7 +2,7 @@
 //! program makes, renames or removes go on, so that they stay different.
 //!
 //! ```text
-//! param $count = 40; /// iterations; above 40 $sizes starts again, and $numbers goes on with other names
+//! param $count = 40; /// iterations; above 40 $sizes starts again, $numbers names further files
 //! repeat $i $count {
 //!     $n = $numbers[$i % len($numbers)] + ($i / len($numbers)) * 97;
 //!     $file = fopen("out/part-$n", "O_WRONLY|O_CREAT");
@@ -19,34 +19,34 @@ use model::op::NameEffect;
 use model::open_flags::O_CREAT;
 use std::collections::HashSet;
 
-/// What stands behind the end of a list.
+/// What a program reads at a place beyond the last value of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beyond {
-    /// Nothing: it has no further place.
+    /// Nothing: the program ends there with an error.
     Nothing,
-    /// Its values again.
+    /// The values of the list again, from the first.
     Again,
-    /// Numbers that no place before has.
+    /// Values that the list does not have, a new one at each place.
     Others,
 }
 
-/// The value of a list at a place that may be behind its end.
+/// The expression for the value at a place, from the first value again beyond the last.
 pub fn again(list: &str, place: &str) -> String {
     format!("{list}[{} % len({list})]", grouped(place))
 }
 
-/// How often the list was passed before a place.
+/// The expression for the number of whole rounds through the list before a place.
 pub fn rounds(list: &str, place: &str) -> String {
     format!("({} / len({list}))", grouped(place))
 }
 
-/// The value of a list of texts; behind its end with the number of the round, so that each is another text.
+/// The expression for the text at a place; beyond the last one it ends with the number of the round.
 pub fn other_text(list: &str, place: &str) -> String {
     let value = again(list, place);
     format!("{value} + ({place} < len({list}) ? \"\" : \"-\" + {} / len({list}))", grouped(place))
 }
 
-/// The difference between the values of a list in two rounds, so that none comes twice.
+/// What each round adds to the numbers of a list, so that no number comes twice.
 pub fn span(values: &[i64]) -> i64 {
     let ends = values.iter().min().zip(values.iter().max());
     ends.map_or(1, |(least, most)| most.saturating_sub(*least).saturating_add(1))
@@ -55,16 +55,16 @@ pub fn span(values: &[i64]) -> i64 {
 /// Names that statements make, rename or remove, by their templates.
 #[derive(Debug, Default)]
 pub struct Changed {
-    /// With numbers in their names.
+    /// Templates of names that the program writes with their numbers.
     numbered: HashSet<u32>,
-    /// By the names of a list.
+    /// Templates of names that the program reads from a list of names.
     named: HashSet<u32>,
-    /// Parameters of procs that stand in such names: number of the proc, name.
+    /// Parameters of procs that are numbers in such names: index of the body, name of the parameter.
     params: HashSet<(usize, String)>,
 }
 
 impl Changed {
-    /// Those of a program, the first body, and its procs.
+    /// Collects them from the program (the first body) and its procs.
     pub fn find(bodies: &[&[Item]], shaper: &Shaper<'_>) -> Changed {
         let mut changed = Changed::default();
         let all =
@@ -94,7 +94,7 @@ impl Changed {
         changed
     }
 
-    /// Behind the end of a list of numbers in names of this form.
+    /// For a list of numbers in names of this template.
     pub fn beyond_numbers(&self, template: u32) -> Beyond {
         match (self.numbered.contains(&template), self.named.contains(&template)) {
             (_, true) => Beyond::Nothing,
@@ -103,7 +103,8 @@ impl Changed {
         }
     }
 
-    /// Behind the end of a list of these names. Names that elsewhere are made with numbers have no others here.
+    /// For a list of these names. Nothing for names that are changed elsewhere by their numbers: the two would not
+    /// agree beyond the end.
     pub fn beyond_names(&self, names: &[i64], shaper: &Shaper<'_>) -> Beyond {
         let any = |templates: &HashSet<u32>| {
             let of = names.iter().map(|name| shaper.names.of[*name as usize].0);
@@ -116,7 +117,7 @@ impl Changed {
         }
     }
 
-    /// Behind the end of a list of numbers that a proc takes, the so-manyth.
+    /// For a list of numbers that a call gives to a parameter of the proc.
     pub fn beyond_param(&self, proc: usize, name: &str) -> Beyond {
         match self.params.contains(&(proc + 1, name.to_string())) {
             true => Beyond::Others,

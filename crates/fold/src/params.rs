@@ -31,7 +31,7 @@ const SIZE_MIN: i64 = 64;
 pub struct Params {
     counts: Vec<i64>,
     sizes: Vec<i64>,
-    /// Lists that have a value for each iteration, by value of the count, and what is behind their ends.
+    /// Lists that have a value for each iteration, by value of the count, and what is read beyond their ends.
     bound: HashMap<i64, BTreeMap<String, Beyond>>,
     /// Counts of iterations with a file each that the program does not make.
     needs_files: Vec<i64>,

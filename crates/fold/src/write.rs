@@ -377,7 +377,7 @@ impl<'a> Writer<'a> {
         self.linear_beyond(number, Beyond::Again)
     }
 
-    /// `beyond`: what is behind the end of its list.
+    /// `beyond`: what the program reads beyond the end of the number's list.
     fn linear_beyond(&mut self, number: &Spread, beyond: Beyond) -> Linear {
         let mut linear = Linear::default();
         let beyond = self.beyond(number, beyond);
@@ -423,7 +423,7 @@ impl<'a> Writer<'a> {
         counts.for_each(|count| self.params.bind_files(count));
     }
 
-    /// What is behind the end of a number's list: nothing, if no parameter says how many iterations there are.
+    /// What is read beyond the end of a number's list: nothing, unless a parameter is the number of iterations.
     fn beyond(&self, number: &Spread, beyond: Beyond) -> Beyond {
         let Some(Listed { depth, root, .. }) = number.list else { return Beyond::Nothing };
         let mut around = self.loops.iter().rev().skip(depth).take(root + 1 - depth);
