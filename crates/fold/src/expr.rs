@@ -220,7 +220,6 @@ impl Linear {
                 None
             }
             Written::List(Regular { values, place }) => {
-                let beyond = if list.rows.is_some() { Beyond::Nothing } else { beyond };
                 if list.rows.is_some() {
                     tables.hold_by_rank();
                 }

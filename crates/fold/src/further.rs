@@ -19,7 +19,7 @@ use model::op::NameEffect;
 use model::open_flags::O_CREAT;
 use std::collections::HashSet;
 
-/// What a program reads at a place beyond the last value of a list.
+/// Values that follow the last one of a list when a user raises the number of iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beyond {
     /// Nothing: the program ends there with an error.
@@ -46,7 +46,7 @@ pub fn other_text(list: &str, place: &str) -> String {
     format!("{value} + ({place} < len({list}) ? \"\" : \"-\" + {} / len({list}))", grouped(place))
 }
 
-/// What each round adds to the numbers of a list, so that no number comes twice.
+/// Distance between the numbers of two rounds through a list: large enough that all numbers differ.
 pub fn span(values: &[i64]) -> i64 {
     let ends = values.iter().min().zip(values.iter().max());
     ends.map_or(1, |(least, most)| most.saturating_sub(*least).saturating_add(1))

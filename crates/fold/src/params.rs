@@ -15,12 +15,15 @@ use super::ranks::{Form, Item};
 use super::shape::Shaper;
 use super::statement::{Arg, Statement};
 use model::Op;
+use model::words::list_some;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
 /// Most parameters of each kind.
 const EACH_MAX: usize = 4;
+/// Most lists that the documentation of a parameter names.
+const LISTS_MAX: usize = 3;
 /// Smallest number of iterations that becomes a parameter.
 const COUNT_MIN: i64 = 8;
 /// Smallest number of bytes that becomes a parameter.
@@ -96,7 +99,7 @@ impl Params {
         }
     }
 
-    /// What more iterations do, for the parameter's documentation.
+    /// The part of a parameter's documentation about more iterations than in the run.
     fn limits(&self, count: i64) -> String {
         let none = BTreeMap::new();
         let bound = self.bound.get(&count).unwrap_or(&none);
@@ -104,12 +107,7 @@ impl Params {
             let all = bound.iter().filter(|(_, beyond)| **beyond == wanted);
             all.map(|(list, _)| list.as_str()).collect()
         };
-        let named = |lists: &[&str]| match lists {
-            [first, second, third, _, _, ..] => {
-                format!("{first}, {second}, {third} and {} more", lists.len() - 3)
-            }
-            _ => lists.join(", "),
-        };
+        let named = |lists: &[&str]| list_some(lists, LISTS_MAX);
         let ends = |lists: &[&str]| if lists.len() > 1 { "" } else { "s" };
         let fixed = lists(Beyond::Nothing);
         if !fixed.is_empty() {

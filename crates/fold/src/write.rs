@@ -423,9 +423,12 @@ impl<'a> Writer<'a> {
         counts.for_each(|count| self.params.bind_files(count));
     }
 
-    /// What is read beyond the end of a number's list: nothing, unless a parameter is the number of iterations.
+    /// Chooses what follows the last value of a number's list: nothing in lists by rank, and nothing if no parameter
+    /// sets the number of iterations.
     fn beyond(&self, number: &Spread, beyond: Beyond) -> Beyond {
-        let Some(Listed { depth, root, .. }) = number.list else { return Beyond::Nothing };
+        let Some(Listed { depth, root, rows: None, .. }) = number.list else {
+            return Beyond::Nothing;
+        };
         let mut around = self.loops.iter().rev().skip(depth).take(root + 1 - depth);
         let is_param = |count: i64| self.params.count(count).is_some();
         match around.any(|around| around.count.is_some_and(is_param)) {
@@ -658,10 +661,10 @@ impl Writer<'_> {
         let list = numbered("$names", at);
         let wanted = self.changed.beyond_names(&ids, self.shaper);
         let mut beyond = Beyond::Nothing;
-        if let Some(Listed { depth, root, rows, .. }) =
+        if let Some(Listed { depth, root, .. }) =
             number.list.as_ref().filter(|_| !index.contains('%'))
         {
-            beyond = if rows.is_some() { beyond } else { self.beyond(number, wanted) };
+            beyond = self.beyond(number, wanted);
             self.bind_counts((list.clone(), beyond), *depth, *root);
         }
         let shown = match beyond {

@@ -272,8 +272,9 @@ pub trait Backend {
         self.inner()?.take_checked()
     }
 
-    /// The operation or question of an instruction begins. `uses_result`: the program takes its result, so what it asks for
-    /// ([`Call::Access`]) may be missing. Only of a back-end that accounts ([`Capabilities::accounts`]).
+    /// An instruction begins its operation, or asks `size` or `exists`. `uses_result`: the program uses the
+    /// result, so the name of a [`Call::Access`] may be missing. Only of a back-end that accounts
+    /// ([`Capabilities::accounts`]).
     fn begins(&mut self, site: Pc, uses_result: bool) {
         self.inner().into_iter().for_each(|inner| inner.begins(site, uses_result));
     }

@@ -154,7 +154,7 @@ fn what_is_used_as_a_directory_is_one_whatever_was_asked_before() {
     scene.parabench("plan x.ppl").exits(0).out_has("5 B of buffers");
 }
 
-/// What one rank writes says nothing about a file with a similar name that another reads.
+/// A file is not sized after a file with a similar name that another rank writes.
 #[test]
 fn files_are_as_long_as_what_is_read() {
     let text = "if ($$rank == 0) { $h = fopen(\"f-0\", \"r\"); fread($h, 8k); fclose($h); }
