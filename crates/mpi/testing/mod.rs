@@ -15,6 +15,7 @@
 #![allow(dead_code)] // every test binary uses a part of it
 #![allow(clippy::print_stdout)] // some are their own harness
 
+use std::cell::Cell;
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsStr;
 use std::fmt;
@@ -26,6 +27,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// Enough for anything a test does, on a loaded machine too: what takes longer hangs.
 pub const LIMIT: Duration = Duration::from_secs(120);
@@ -129,9 +131,25 @@ impl Mpi {
                 .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
                 .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
                 // Containers forbid process_vm_readv, about which it would complain.
-                .env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+                .env("OMPI_MCA_btl_vader_single_copy_mechanism", "none")
+                .env("OMPI_MCA_orte_tmpdir_base", sessions());
         }
     }
+}
+
+/// A new directory for what Open MPI keeps while a job runs, removed when this thread ends. Jobs
+/// share one by default, which the first to end removes while another still makes files in it.
+fn sessions() -> PathBuf {
+    thread_local! {
+        static ALL: (TempDir, Cell<u32>) =
+            (tempfile::tempdir().expect("a temporary directory"), Cell::new(0));
+    }
+    ALL.with(|(all, jobs)| {
+        jobs.set(jobs.get() + 1);
+        let sessions = all.path().join(jobs.get().to_string());
+        fs::create_dir(&sessions).expect("an empty directory");
+        sessions
+    })
 }
 
 /// A command under one MPI.

@@ -1,13 +1,15 @@
 //! `parabench mpi build` and `parabench mpi info`, with every MPI and without any.
 
+#[allow(dead_code)] // this uses a part of it
+#[path = "cli/scene.rs"]
+mod scene;
 #[path = "../../mpi/testing/mod.rs"]
 mod testing;
 
+use scene::{PARABENCH, install};
 use serde_json::Value;
 use std::process::{Command, Output};
 use testing::{LIMIT, Mpi};
-
-const PARABENCH: &str = env!("CARGO_BIN_EXE_parabench");
 
 /// What the library and the MPI-IO of an MPI are called.
 fn names(mpi: &Mpi) -> (&'static str, &'static str) {
@@ -67,7 +69,7 @@ fn a_shim_is_compiled_for_every_mpi_and_used() {
 /// The binary in a folder of its own, where its shim lies beside it.
 fn installed(folder: &std::path::Path) -> std::path::PathBuf {
     let binary = folder.join("parabench");
-    std::fs::copy(PARABENCH, &binary).expect("copied");
+    install(PARABENCH.as_ref(), &binary);
     binary
 }
 
@@ -124,7 +126,7 @@ fn a_shim_takes_the_place_of_shims_only() {
     let path = |name: &str| folder.path().join(name);
     std::fs::write(path("text"), "precious").expect("written");
     std::fs::write(path("empty"), "").expect("written");
-    std::fs::copy(PARABENCH, path("binary")).expect("copied");
+    install(PARABENCH.as_ref(), &path("binary"));
     std::os::unix::fs::symlink("text", path("link")).expect("a link");
     std::os::unix::fs::symlink("nothing", path("dangling")).expect("a link");
     for (name, said) in [

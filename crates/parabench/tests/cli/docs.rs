@@ -10,7 +10,6 @@
 
 use crate::scene::{Scene, root};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 /// A fenced block of a document.
@@ -96,9 +95,7 @@ fn commands_in_documents_run() {
             .file("data/here", "a word\n");
         let darshan = root().join("crates/trace/tests/real/dxt-simple.darshan");
         let darshan = fs::read(darshan).expect("a log");
-        scene = scene.file("app.strace", STRACE).file("app.darshan", darshan).file("app", APP);
-        let executable = fs::Permissions::from_mode(0o755);
-        fs::set_permissions(scene.path("app"), executable).expect("an application");
+        scene = scene.file("app.strace", STRACE).file("app.darshan", darshan).script("app", APP);
         for block in &all {
             if let Some((_, file)) = block.kind.split_once(' ') {
                 scene = scene.file(file, &block.text);

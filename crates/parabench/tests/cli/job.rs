@@ -1,8 +1,6 @@
 //! `parabench job`: submit scripts.
 
 use crate::scene::Scene;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 const PROGRAM: &str = "param $n = 3;\nrepeat $n write(\"f-$$rank\", 4k);\n";
@@ -119,13 +117,12 @@ fn the_script_makes_the_shim_once_and_starts_the_ranks() {
     let scene = scene();
     let words = "job x.ppl --nodes 1 --ranks-per-node 1 --time 20m -o x.sh --module mpi";
     scene.call(words).word("--dir").word("it's a dir").run().exits(0);
+    let mut scene = scene;
     for (name, does) in [
         ("srun", "exec \"$@\"\n"),
         ("parabench", "echo \"$@\" >> called\n[ $1 = run ] || touch \"$PARABENCH_MPI_SHIM\"\n"),
     ] {
-        let file = scene.path(name);
-        fs::write(&file, format!("#!/bin/sh\n{does}")).unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        scene = scene.script(name, &format!("#!/bin/sh\n{does}"));
     }
     for _ in 0..2 {
         let path = format!("{}:{}", scene.path(".").display(), std::env::var("PATH").unwrap());

@@ -2,7 +2,7 @@
 //! programs that change their user, group or root directory.
 
 use crate::record::{compiled, operations};
-use crate::scene::{Done, PARABENCH, Scene, skip};
+use crate::scene::{Done, PARABENCH, Scene, install, skip};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
@@ -31,7 +31,7 @@ fn scene() -> Option<Scene> {
         ("locked", "lost", 0, 0o711),
         ("locked-static", "static", 0, 0o711),
     ] {
-        fs::copy(scene.path(of), scene.path(copy)).expect("copied");
+        install(&scene.path(of), &scene.path(copy));
         chown(scene.path(copy), Some(owner), None).expect("given away");
         fs::set_permissions(scene.path(copy), Permissions::from_mode(mode)).expect("set");
     }

@@ -4,7 +4,6 @@ use crate::record::{compiled, operations, recorders};
 use crate::scene::{Scene, skip};
 use crate::tmpfs::Image;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The program of a run, folded without loss, after its replay on real files. Without pauses: a busy machine makes them
@@ -298,8 +297,7 @@ fn nothing_is_executed_whose_run_cannot_be_stored() {
     }
     assert!(!scene.path("made").exists());
     // Of a command that cannot be started nothing stays.
-    fs::write(scene.path("script"), "#!/nowhere/sh\n").expect("written");
-    fs::set_permissions(scene.path("script"), fs::Permissions::from_mode(0o755)).expect("a mode");
+    let scene = scene.script("script", "#!/nowhere/sh\n");
     let _ = scene.call("record -o r -- ./script").run();
     assert!(!scene.path("r").exists());
 }

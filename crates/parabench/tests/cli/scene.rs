@@ -51,6 +51,14 @@ impl Scene {
         self
     }
 
+    /// Puts a program there.
+    pub fn script(self, name: &str, text: &str) -> Scene {
+        let scene = self.file("script.text", text);
+        install(&scene.path("script.text"), &scene.path(name));
+        fs::remove_file(scene.path("script.text")).expect("removed");
+        scene
+    }
+
     /// A path in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
@@ -95,6 +103,14 @@ impl Scene {
         }
         Call { command, input: Vec::new() }
     }
+}
+
+/// Copies a program by a process of its own: a program that this process had open for writing
+/// cannot be executed while a child of another thread, between fork and exec, still has it open.
+pub fn install(program: &Path, to: &Path) {
+    let mut command = Command::new("install");
+    let done = command.args(["-m", "755"]).args([program, to]).status();
+    assert!(done.expect("install of coreutils").success(), "{}", to.display());
 }
 
 /// Runs that a test has killed leave their records in memory, for whoever settles them.

@@ -7,7 +7,7 @@
 //! home/ (parabench, shim)         home/ is another folder: home2/
 //! ```
 
-use crate::scene::{Done, PARABENCH, Scene, skip};
+use crate::scene::{Done, PARABENCH, Scene, install, skip};
 use crate::schema::run_object;
 use crate::testing::{self, Mpi};
 use std::fs;
@@ -49,10 +49,7 @@ impl Cluster {
             Scene::new().file("x.ppl", WRITES).file("home/bin/a", "").file("home2/bin/a", "");
         let place = |name: &str| scene.path(name).display().to_string();
         let launcher = launcher.replace("HOME2", &place("home2")).replace("HOME", &place("home"));
-        let scene = scene.file("launcher", launcher);
-        assert!(
-            Command::new("chmod").arg("+x").arg(scene.path("launcher")).status().unwrap().success()
-        );
+        let scene = scene.script("launcher", &launcher);
         let cluster = Cluster { name, net, mpi, scene };
         cluster.connect().then_some(cluster)
     }
@@ -78,9 +75,7 @@ impl Cluster {
     fn install(&self, home: &str) {
         let bin = self.scene.path(home).join("bin");
         let binary = bin.join("parabench");
-        fs::hard_link(PARABENCH, &binary)
-            .or_else(|_| fs::copy(PARABENCH, &binary).map(|_| ()))
-            .unwrap();
+        fs::hard_link(PARABENCH, &binary).unwrap_or_else(|_| install(PARABENCH.as_ref(), &binary));
         fs::copy(self.mpi.shim(), bin.join("libparabench_mpi_shim.so")).unwrap();
     }
 

@@ -2,13 +2,12 @@
 //! which MPICH's launcher starts ranks as it would through ssh. `SECOND` gives it another name.
 
 use crate::death::process;
-use crate::scene::{Call, Done, PARABENCH, Scene, kill, skip};
+use crate::scene::{Call, Done, PARABENCH, Scene, install, kill, skip};
 use crate::schema::assert_valid;
 use crate::sweeps;
 use crate::testing::{self, Mpi};
 use serde_json::Value;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 /// `ssh [OPTIONS] HOST COMMAND...`; node-b sources the file `mounts`, if there is one.
@@ -33,8 +32,8 @@ fn on_two(mpi: &Mpi, scene: &Scene, line: &str) -> Call {
 fn over_two(scene: &Scene) -> Vec<String> {
     let place = scene.path(".").canonicalize().expect("the scene");
     let ssh = place.join("ssh");
-    fs::write(&ssh, SSH).expect("written");
-    fs::set_permissions(&ssh, PermissionsExt::from_mode(0o755)).expect("a program");
+    fs::write(place.join("ssh.text"), SSH).expect("written");
+    install(&place.join("ssh.text"), &ssh);
     fs::create_dir_all(place.join("hidden")).expect("made");
     let name = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
     let hosts = format!("{},127.0.0.2", name.trim());
