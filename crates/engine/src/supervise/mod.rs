@@ -27,15 +27,17 @@ pub use sim::{run_sim, run_sim_among, run_sim_on};
 use crate::comm::Progress;
 use crate::config::Config;
 use model::Plan;
+use model::rehearsal::Expected;
 
-/// Runs a plan as its configuration says.
+/// Runs a plan as its configuration says. `before`: what a simulation finds; on storage it is there.
 pub fn run(
     plan: &Plan,
     config: &Config,
+    before: &[Expected],
     on_progress: &mut dyn FnMut(&Progress),
 ) -> Result<Outcome, StartError> {
     match config.backend.is_simulated() {
-        true => run_sim(plan, config, on_progress),
+        true => run_sim(plan, config, before, on_progress),
         false => run_local(plan, config, on_progress),
     }
 }

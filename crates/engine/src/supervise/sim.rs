@@ -21,13 +21,14 @@ use std::rc::Rc;
 const RANK_BYTES: u64 = 13_000;
 
 /// Runs a plan with simulated ranks on the mem back-end. `on_progress` gets their progress as often as the
-/// configuration asks for it.
+/// configuration asks for it. `before`: what is there at the start, directories before what is in them.
 pub fn run_sim(
     plan: &Plan,
     config: &Config,
+    before: &[Expected],
     on_progress: &mut dyn FnMut(&Progress),
 ) -> Result<Outcome, StartError> {
-    run_sim_with(plan, config, &[], on_progress, None)
+    run_sim_with(plan, config, before, on_progress, None)
 }
 
 /// The same among what is there before, directories before what is in them. What cannot be there is

@@ -15,7 +15,7 @@ pub fn run(plan: &Plan) -> (Outcome, Collected) {
 }
 
 pub fn run_with(plan: &Plan, config: &Config) -> (Outcome, Collected) {
-    let outcome = run_sim(plan, config, &mut |_| {}).expect("it starts");
+    let outcome = run_sim(plan, config, &[], &mut |_| {}).expect("it starts");
     let collected = collect(&outcome.records, plan);
     (outcome, collected)
 }

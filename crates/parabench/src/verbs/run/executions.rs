@@ -383,7 +383,8 @@ impl<'a> Executions<'a> {
     /// Makes the files that the program expects to find.
     fn prepare_files(&self, cell: u32, place: usize) -> Result<()> {
         let expected = &self.cells[cell as usize].expected;
-        if expected.is_empty() {
+        // A simulation begins with them.
+        if expected.is_empty() || self.args.is_simulated() {
             return Ok(());
         }
         let directory = &self.sides.directories[place];
@@ -400,7 +401,7 @@ impl<'a> Executions<'a> {
         folder: Option<&Folder>,
         on_progress: &mut dyn FnMut(&Progress),
     ) -> Result<Measured> {
-        let Point { plan, members, .. } = &self.cells[cell as usize];
+        let Point { plan, members, expected, .. } = &self.cells[cell as usize];
         if let Some(team) = self.team {
             // Whoever started the job has to put this in order, should all ranks be killed.
             if let (Some(remains), Some(whole)) = (Remains::wanted(), &self.folder) {
@@ -410,7 +411,8 @@ impl<'a> Executions<'a> {
             }
             return team.lead(*members, plan, config, folder.map(Folder::path), on_progress);
         }
-        let mut outcome = supervise::run(plan, config, on_progress).map_err(not_started)?;
+        let mut outcome =
+            supervise::run(plan, config, expected, on_progress).map_err(not_started)?;
         let quiet = self.args.results.quiet;
         let collected = progress::during(quiet, "adding up what the ranks recorded", || {
             collect(&outcome.records, plan)

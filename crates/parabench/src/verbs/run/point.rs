@@ -13,7 +13,7 @@ use crate::args::{ProgramArgs, ResultFormat, Seed};
 use crate::compile::{self, Ranks};
 use crate::console;
 use crate::diagnostics;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::prepare;
 use crate::program::Text;
 use crate::rehearse::rehearse;
@@ -22,7 +22,6 @@ use engine::config::{BackendKind, Config, Records};
 use engine::machine::Settings;
 use engine::recorder::EventsConfig;
 use model::Plan;
-use model::escape;
 use model::rehearsal::{Expected, Rehearsal};
 use std::time::Duration;
 
@@ -92,8 +91,8 @@ impl Run {
         warnings: bool,
     ) -> Result<Vec<Expected>> {
         let directories = directory.named();
-        if self.directory.prepare && self.execution.backend.is_simulated() {
-            self.refuse_to_prepare(&prepare::expected(plan, config, prepare::WHOLE_BYTES)?)?;
+        if self.directory.prepare && self.is_simulated() {
+            return prepare::expected(plan, config, prepare::WHOLE_BYTES);
         }
         if directories.is_empty() {
             return Ok(Vec::new());
@@ -112,24 +111,13 @@ impl Run {
         Ok(Vec::new())
     }
 
-    /// Files in memory are those of the program alone.
-    fn refuse_to_prepare(&self, expected: &[Expected]) -> Result<()> {
-        let Some(first) = expected.first() else { return Ok(()) };
-        let (name, backend) =
-            (escape::line(&String::from_utf8_lossy(&first.path)), self.execution.backend.name());
-        Err(Error::input(format!(
-            "--prepare makes files in a directory, which --backend {backend} has not; the program expects {name}"
-        ))
-        .help("leave --backend out, or write the files by the program, outside of what is measured"))
-    }
-
     /// Files that the program has not made may be there; the null back-end finds all.
     fn finds_files(&self) -> bool {
         let DirectoryArgs { prepare, dir, .. } = &self.directory;
         match self.execution.backend {
             BackendKind::Null => true,
             BackendKind::Posix => *prepare || dir.is_some() || !self.program.mounts.is_empty(),
-            _ => false,
+            BackendKind::Mem => *prepare,
         }
     }
 
