@@ -286,7 +286,11 @@ impl Linear {
             let rest = Linear { constant: self.constant / unit, terms: terms.collect() };
             let shown = rest.text(&Sizes { unit: None, ranks: sizes.ranks }, false);
             let is_sum = rest.terms.len() + usize::from(rest.constant != 0) > 1;
-            let shown = if is_sum { format!("({shown})") } else { shown };
+            let shown = match &rest.terms[..] {
+                _ if is_sum => format!("({shown})"),
+                [(1, atom)] => atom.clone(),
+                _ => shown,
+            };
             return format!("{shown} * {text}");
         }
         if let Some((whole, rest)) = self.divided(sizes) {
@@ -405,6 +409,8 @@ mod tests {
         linear.add_value(&Value::Affine { base: 0, step: 4096 }, &mut tables);
         assert_eq!(linear.text(&unit, true), "($i * $$size + $$rank) * $size");
         assert_eq!(linear.text(&Sizes::default(), true), "$i * 16k + $$rank * 4k");
+        let ring = Linear { constant: 0, terms: vec![(4096, "($i % 16)".into())] };
+        assert_eq!(ring.text(&unit, true), "($i % 16) * $size");
         let mut linear = Linear::default();
         linear.add_value(&Value::Same(7), &mut tables);
         linear.add_index(1, &around(1));

@@ -9,7 +9,7 @@ use super::events::Events;
 use super::log::{Log, Merged, Place};
 use super::logged::{EEXIST, ENOENT, Logged};
 use super::processes;
-use super::world::World;
+use super::world::{Found, World};
 use model::Op;
 use model::event::{Event, FLAG_UNPLACED, NO_ID};
 use model::op::{ByteEffect, NameEffect};
@@ -95,8 +95,10 @@ impl Order {
 pub struct History {
     /// Files and directories that were there before, each directory before its content.
     pub before: Vec<Expected>,
-    /// Files with reads that met an end which the log itself had written.
+    /// Files with reads that met an end which the log itself had written, or which the program tells.
     pub ends: HashSet<u32>,
+    /// Files that were opened and had been there before, by the names they were opened with.
+    pub found: HashMap<u32, Found>,
     /// Directories whose modes were changed.
     pub directories: HashSet<u32>,
     edges: Vec<Edge>,
@@ -119,7 +121,8 @@ impl History {
             world.follow(log, &entry);
         }
         History {
-            ends: world.written_ends(),
+            ends: world.ends(),
+            found: world.found(),
             directories: world.directories(),
             before: world.before(log),
             edges: dependences.edges,

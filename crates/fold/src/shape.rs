@@ -25,6 +25,7 @@ use super::statement::{Alike, Arg, Arguments, Interner, NumberKind, Shape, State
 use super::tree::{BARRIER, BARRIERS, Gap, Kind, LONG_PAUSE, Node, Number, PART, PAUSE};
 use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, NO_ID};
 use model::op::{HandleEffect, ParamKind, Part as OpPart};
+use model::open_flags::O_TRUNC;
 use model::rehearsal::{Expected, Thing};
 use model::{Op, errno};
 use std::collections::{HashMap, HashSet};
@@ -47,6 +48,8 @@ pub struct Shaper<'a> {
     instances: HashMap<u32, Instance>,
     /// Files that held data before.
     filled: HashSet<&'a [u8]>,
+    /// Templates of names with numbers of which opens say how long the files were.
+    told: HashSet<u32>,
     lifetimes: Lifetimes,
     /// How long statements are paused before.
     pub pauses: PauseStatistics,
@@ -86,6 +89,9 @@ impl<'a> Shaper<'a> {
         let is_filled = |expected: &&Expected| matches!(expected.what, Thing::File { size_bytes, .. } if size_bytes > 0);
         let filled = history.before.iter().filter(is_filled);
         let filled = filled.map(|expected| &expected.path[..]).collect();
+        let read_to_end = history.found.iter().filter(|(_, found)| found.to_end);
+        let read_to_end = read_to_end.map(|(path, _)| &names.of[*path as usize]);
+        let told = read_to_end.filter(|name| !name.1.is_empty()).map(|name| name.0).collect();
         let mut shapes = Interner::default();
         let barriers: Vec<u32> = BARRIERS.map(|kind| shapes.number(Shape::Barrier(kind))).collect();
         let fixed = [Shape::Part, Shape::LongPause, Shape::Pause].map(|shape| shapes.number(shape));
@@ -105,6 +111,7 @@ impl<'a> Shaper<'a> {
             turns: find_turns(log),
             instances: instances(log),
             filled,
+            told,
             lifetimes,
             pauses: PauseStatistics::default(),
             long_pauses,
@@ -267,7 +274,7 @@ impl<'a> Shaper<'a> {
         if self.succeeds_here(op, entry) {
             return self.leave_out(state, at);
         }
-        let meets_end = entry.is_short() && self.history.ends.contains(&entry.event.path);
+        let meets_end = self.meets_end(entry);
         let entry = &self.at_known_offset(entry);
         for part in entry.parts().filter(|_| op.takes_handle()) {
             let instance = part.details.instance;
@@ -340,6 +347,20 @@ impl<'a> Shaper<'a> {
         self.log.imported && (is_lseek || is_unlink)
     }
 
+    /// It reads fewer bytes than it asks for, at an end that the program knows.
+    fn meets_end(&self, entry: &Logged) -> bool {
+        let ends = &self.history.ends;
+        entry.parts().any(|part| part.is_short() && ends.contains(&part.event.path))
+    }
+
+    /// How long a file that is opened was before, where a read has met its end, or that of one with a name like its:
+    /// both can be in one loop then.
+    fn found_bytes(&self, path: u32, flags: u32) -> Option<i64> {
+        let found = self.history.found.get(&path).filter(|_| flags & O_TRUNC == 0)?;
+        let is_told = found.to_end || self.told.contains(&self.template(path));
+        i64::try_from(found.bytes).ok().filter(|_| is_told)
+    }
+
     /// The operation as it has to be written: at an offset where several ranks share a position.
     fn at_known_offset(&self, entry: &Logged) -> Logged {
         let mut entry = *entry;
@@ -358,12 +379,15 @@ impl<'a> Shaper<'a> {
         state.leave(0, &mut self.alike());
         let there = self.filled.contains(self.log.path(entry.event.path));
         let flags = self.instances.get(&entry.details.instance).map_or(0, |i| i.adopting(there));
-        let Some((template, numbers)) = self.name(entry.event.path) else { return };
+        let Some((template, mut numbers)) = self.name(entry.event.path) else { return };
         let variable = state.take(entry.details.instance);
         // Nobody knows who else would open a file of MPI now.
         let alone = entry.op().is_some_and(Op::is_mpi_io);
         let op = if alone { Op::Pfopen } else { Op::Fopen };
-        let args = vec![Arg::Path(template), Arg::Flags(flags)];
+        let mut args = vec![Arg::Path(template), Arg::Flags(flags)];
+        let found = self.found_bytes(entry.event.path, flags).filter(|_| !alone);
+        args.extend(found.map(|_| Arg::Found));
+        numbers.extend(found);
         let statement =
             Statement { gives: Some(variable), adopts: true, alone, ..Statement::new(op, args) };
         let shape = self.shapes.number(Shape::Op(statement));
@@ -422,7 +446,12 @@ impl<'a> Shaper<'a> {
                 }
             }
         }
-        let (args, numbers) = (arguments.args, arguments.numbers);
+        let (mut args, mut numbers) = (arguments.args, arguments.numbers);
+        if op == Op::Fopen && entry.is_ok() {
+            let found = self.found_bytes(entry.event.path, entry.open_flags());
+            args.extend(found.map(|_| Arg::Found));
+            numbers.extend(found);
+        }
         let gives = op.row().gives_handle().then(|| state.opens(entry));
         let syncs = op.is_compound() && entry.event.parts_ns[OpPart::Sync as usize] > 0;
         let statement = Statement {

@@ -83,6 +83,8 @@ pub enum Arg {
     Mode(u16),
     /// A word in quotes.
     Word(&'static str),
+    /// No argument but an option: how long the file was before, a number of the statement.
+    Found,
 }
 
 impl Arg {
@@ -93,7 +95,7 @@ impl Arg {
             Arg::Path(template) => {
                 names.templates[*template as usize].iter().filter(is_number).count()
             }
-            Arg::Named | Arg::Bytes | Arg::Keyed(_) | Arg::Further | Arg::List => 1,
+            Arg::Named | Arg::Bytes | Arg::Keyed(_) | Arg::Further | Arg::List | Arg::Found => 1,
             Arg::Handle(_) | Arg::Flags(_) | Arg::Pattern(_) | Arg::Mode(_) | Arg::Word(_) => 0,
         }
     }
@@ -271,7 +273,7 @@ pub fn kinds(shape: &Shape, names: &Names) -> Vec<NumberKind> {
     for arg in &statement.args {
         let kind = match arg {
             Arg::Named => NumberKind::Name,
-            Arg::Bytes | Arg::Keyed(_) | Arg::List => NumberKind::Bytes,
+            Arg::Bytes | Arg::Keyed(_) | Arg::List | Arg::Found => NumberKind::Bytes,
             _ => NumberKind::Count,
         };
         all.resize(all.len() + arg.numbers(names), kind);

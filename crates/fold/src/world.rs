@@ -37,6 +37,15 @@ struct Seen {
     link: Option<Vec<u8>>,
 }
 
+/// A file that was opened and had been there before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// How long it was, as far as the log shows, bytes.
+    pub bytes: u64,
+    /// A read met its end: it was not longer.
+    pub to_end: bool,
+}
+
 /// The files of a log at one time.
 #[derive(Debug, Default)]
 pub struct World {
@@ -52,6 +61,10 @@ pub struct World {
     links: HashMap<Vec<u8>, Vec<u8>>,
     /// Names and files of reads that met an end, and of changes of modes.
     short_reads: HashSet<(u32, usize)>,
+    /// Names and files of opens that cut nothing off.
+    opens: HashSet<(u32, usize)>,
+    /// Files that were there before of which a read met the end.
+    read_to_end: HashSet<usize>,
     modes: HashSet<(u32, usize)>,
 }
 
@@ -287,12 +300,17 @@ impl World {
         let writes = op.row().bytes == ByteEffect::Writes;
         let thing = if writes { self.made(&path, false) } else { self.used(&path, false) };
         self.open.insert(instance, thing);
+        if !op.is_mpi_io() {
+            self.opens.insert((entry.event.path, thing));
+        }
         thing
     }
 
     fn opened(&mut self, entry: &Logged, thing: usize, cuts: bool) {
         if cuts {
             self.set_size(thing);
+        } else if entry.op() == Some(Op::Fopen) {
+            self.opens.insert((entry.event.path, thing));
         }
         if entry.open_flags() & O_APPEND != 0 {
             self.appending.insert(entry.details.instance);
@@ -325,16 +343,20 @@ impl World {
     }
 
     fn read(&mut self, thing: usize, entry: &Logged, end: u64) {
-        let event = &entry.event;
-        if event.done_bytes < event.requested_bytes {
-            self.short_reads.insert((event.path, thing));
-        }
+        let (event, number) = (&entry.event, thing);
+        let is_short = event.done_bytes < event.requested_bytes;
         let thing = &mut self.things[thing];
+        if is_short {
+            self.short_reads.insert((event.path, number));
+        }
         let shows_end = thing.was_there && event.flags & FLAG_SHORT != 0;
         let end = end.saturating_sub(thing.appended_bytes);
         if end > thing.written_bytes && (event.done_bytes > 0 || shows_end) {
             thing.was_there = true;
             thing.size_bytes = thing.size_bytes.max(end);
+        }
+        if is_short && thing.was_there && end >= thing.written_bytes {
+            self.read_to_end.insert(number);
         }
     }
 
@@ -450,10 +472,30 @@ impl World {
         }
     }
 
-    /// Names of files with reads that met an end which the log itself had written.
-    pub fn written_ends(&self) -> HashSet<u32> {
-        let written = self.short_reads.iter().filter(|(_, thing)| self.things[*thing].is_written);
-        written.map(|(path, _)| *path).collect()
+    /// Names of files with reads that met an end which the log itself had written, or which opens tell.
+    pub fn ends(&self) -> HashSet<u32> {
+        let told: HashSet<usize> = self.opened_before().map(|(_, thing)| thing).collect();
+        let is_told = |thing| told.contains(&thing) && self.read_to_end.contains(&thing);
+        let is_known = |thing: usize| self.things[thing].is_written || is_told(thing);
+        let known = self.short_reads.iter().filter(|(_, thing)| is_known(*thing));
+        known.map(|(path, _)| *path).collect()
+    }
+
+    /// Files that were opened and had been there before, by the names they were opened with.
+    pub fn found(&self) -> HashMap<u32, Found> {
+        let mut all: HashMap<u32, Found> = HashMap::new();
+        for (path, thing) in self.opened_before() {
+            let found = all.entry(path).or_default();
+            found.bytes = self.things[thing].size_bytes.max(found.bytes);
+            found.to_end |= self.read_to_end.contains(&thing);
+        }
+        all
+    }
+
+    /// Names and files of opens of what was there before.
+    fn opened_before(&self) -> impl Iterator<Item = (u32, usize)> + '_ {
+        let was_there = |thing: &Seen| thing.was_there && !thing.is_directory;
+        self.opens.iter().copied().filter(move |(_, thing)| was_there(&self.things[*thing]))
     }
 
     /// Names of directories whose modes were changed.
@@ -628,6 +670,9 @@ mod tests {
             .iter()
             .map(|entry| entry.is_short() && ends.contains(&entry.event.path))
             .collect();
-        assert_eq!(met, [false, true, false, false, true, false, false, true, false]);
+        assert_eq!(met, [false, true, false, false, true, false, false, true, true]);
+        // The last one was there before: the program says how long.
+        let found = Found { bytes: 10, to_end: true };
+        assert_eq!(History::follow(&log).found.get(&6), Some(&found));
     }
 }

@@ -226,7 +226,7 @@ impl<'a> Writer<'a> {
 
     fn statement(&mut self, statement: &Statement, item: &Item, lines: &mut Lines) -> String {
         let mut numbers = item.numbers.iter();
-        let mut args = Vec::new();
+        let (mut args, mut found) = (Vec::new(), None);
         self.sizes.unit = None;
         let mut role = if statement.op == Op::Fseek { Role::Offsets } else { Role::Sizes };
         for arg in &statement.args {
@@ -255,6 +255,11 @@ impl<'a> Writer<'a> {
                 Arg::List => format!("[{}]", self.bytes(statement.op, numbers.next())),
                 Arg::Mode(mode) => format!("0o{mode:03o}"),
                 Arg::Word(word) => format!("\"{word}\""),
+                Arg::Found => {
+                    self.tables.hold(Role::Sizes);
+                    found = Some(self.bytes(statement.op, numbers.next()));
+                    continue;
+                }
             });
         }
         let options = [
@@ -263,6 +268,7 @@ impl<'a> Writer<'a> {
             (statement.errno != 0).then(|| format!("expect=\"{}\"", errno::name(statement.errno))),
             item.gap.meets_end.then(|| format!("expect=\"{SHORT}\"")),
             statement.syncs.then(|| "fsync=\"close\"".to_string()),
+            found.map(|bytes| format!("filesize={bytes}")),
         ];
         let options = options.into_iter().flatten().collect::<Vec<String>>().join(", ");
         let with = if options.is_empty() { options } else { format!("with ({options}) ") };

@@ -98,6 +98,8 @@ const NULLED: &[Op] = &[Fread, Fwrite, Readv, Writev, Write, Append, Read];
 const MPI_OPENS: &[Op] = &[Pfopen, Pwrite, Pread];
 /// Operations of MPI-IO that name a file.
 const MPI_NAMES: &[Op] = &[Pfopen, Pwrite, Pread, Pdelete];
+/// Operations that open a file which may be there from before.
+const FINDS: &[Op] = &[Fopen, Read, Copy];
 const POSIX_DATA: &[Op] = &[Write, Append, Read];
 const DEEP: &[Op] = &[Fread, Fwrite, Fsync, Fdatasync, Pfwrite, Pfread, Pwrite, Pread];
 const DATA: &[Op] =
@@ -164,6 +166,12 @@ options! {
         help "\"op\" acts on operations that write, \"close\" on those that close a written file: \
               put the fclose inside",
         doc "When files are synced: never, before every close of a written file, after every write.";
+    Filesize filesize = "a number of bytes" Accepts::Number(0..=i64::MAX, "a number of bytes"),
+        off &[], takers Takers::Ops(FINDS), seeming &[Write, Append, Create],
+        help "it tells the size of a file that is there before the program: put the fopen, read or copy inside; \
+              what a program writes is as long as it writes it",
+        doc "The size of files opened inside that are there before the program: `--prepare` makes them so long, and \
+             plans count reads up to there. A run reads what there is.";
     Transfer transfer = "a number of bytes above 0" Accepts::Number(1..=i64::MAX, "a number of bytes"),
         off &[], takers Takers::Ops(DATA), seeming &[],
         help "it cuts operations that read or write data",

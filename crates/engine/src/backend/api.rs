@@ -91,8 +91,12 @@ pub struct InForce {
     pub expects_missing: bool,
     /// The program expects names that it makes to be there already (`EEXIST`).
     pub expects_existing: bool,
+    /// The program expects names to be of another kind than the operation is for (`ENOTDIR`, `EINVAL`).
+    pub expects_other_kind: bool,
     /// The program expects fewer bytes than it asks for.
     pub expects_short: bool,
+    /// The program says how long files are that were there before, bytes.
+    pub found_bytes: Option<u64>,
 }
 
 /// An operation that has ended.

@@ -74,6 +74,8 @@ pub(super) struct Active {
     expected: [u64; 4],
     /// The program expects operations to be short.
     pub(super) expects_short: bool,
+    /// How long files are that were there before, bytes.
+    found_bytes: Option<u64>,
 }
 
 impl Active {
@@ -94,6 +96,7 @@ impl Active {
             WithOption::Direct => self.direct = value.as_condition()?,
             WithOption::Engine => self.engine = engine(word(value)),
             WithOption::Fsync => self.fsync = fsync(word(value)),
+            WithOption::Filesize => self.found_bytes = Some(value.as_size()?),
             WithOption::Transfer => self.transfer = Some(value.as_size()?),
             // Of files the plan knows the number.
             WithOption::Data => self.data = Content::find(word(value)).unwrap_or(self.data),
@@ -149,7 +152,9 @@ impl Active {
             verify: self.verify,
             expects_missing: self.expects(libc::ENOENT),
             expects_existing: self.expects(libc::EEXIST),
+            expects_other_kind: self.expects(libc::ENOTDIR) || self.expects(libc::EINVAL),
             expects_short: self.expects_short,
+            found_bytes: self.found_bytes,
         }
     }
 

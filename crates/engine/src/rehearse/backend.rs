@@ -80,6 +80,7 @@ impl Rehearsed {
             self.stage.state.borrow_mut().expects.is_followed(&name);
         }
         let kind = match call {
+            _ if self.options.expects_other_kind => Kind::File,
             Call::Open { flags, .. } if flags & libc::O_DIRECTORY != 0 => Kind::Directory,
             Call::Rmdir { .. } | Call::Mkdir { .. } => Kind::Directory,
             Call::Readlink { .. } => Kind::Link,
@@ -220,6 +221,18 @@ impl Rehearsed {
         state.record_made(self.rank, &name, number.unwrap_or(u32::MAX), effect.directory, new);
         if let Some(number) = number.filter(|_| self.stage.iterations_max < u64::MAX) {
             state.kinds.insert(skeleton(&name), number);
+        }
+    }
+
+    /// The program says how long a file is that it has opened, if it was there before.
+    fn give_size(&mut self, fd: Fd) {
+        let told = self.options.found_bytes.zip(self.inner.number(fd));
+        let Some((bytes, number)) = told else { return };
+        if self.stage.fs.borrow_mut().found_has_size(number, bytes) {
+            let state = &mut *self.stage.state.borrow_mut();
+            state.expects.is_told(number, bytes);
+            // It takes none of the room that is free now.
+            state.placed(self.stage.fs.borrow().used());
         }
     }
 
@@ -430,6 +443,9 @@ impl Backend for Rehearsed {
         let reply = self.inner.issue(call);
         let names_now = self.stage.names();
         self.changed_names(&effect, names_now > names, reply >= 0);
+        if handles > 0 && reply >= 0 {
+            self.give_size(Fd(reply as _));
+        }
         if reply >= 0 {
             file.into_iter().for_each(|file| self.changed_size(file, asks));
             self.stage.changed(self.rank);

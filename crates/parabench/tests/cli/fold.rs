@@ -2,6 +2,7 @@
 
 use crate::scene::{Scene, root};
 use crate::schema::run_object;
+use std::fs;
 
 /// Runs a program on files in memory and keeps its events.
 pub fn ran(text: &str, options: &str) -> Scene {
@@ -102,7 +103,7 @@ fn every_program_is_folded_or_named_with_a_reason() {
     let folded = FOLDED.iter().map(|row| row.0).chain(ONCE.iter().map(|row| row.0));
     let named: Vec<&str> = folded.chain(NOT.iter().map(|row| row.0)).collect();
     for folder in ["programs", "examples", "examples/applications"] {
-        for entry in std::fs::read_dir(root().join(folder)).unwrap() {
+        for entry in fs::read_dir(root().join(folder)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|ending| ending == "ppl") {
                 let name = format!("{folder}/{}", path.file_stem().unwrap().to_string_lossy());
@@ -115,7 +116,7 @@ fn every_program_is_folded_or_named_with_a_reason() {
 #[test]
 fn programs_of_applications_are_folded_without_loss() {
     for (name, ranks) in ONCE {
-        let text = std::fs::read_to_string(root().join(format!("{name}.ppl"))).unwrap();
+        let text = fs::read_to_string(root().join(format!("{name}.ppl"))).unwrap();
         let scene = ran(&text, &format!("-n {ranks} --agile"));
         folded(&scene, "r");
     }
@@ -124,7 +125,7 @@ fn programs_of_applications_are_folded_without_loss() {
 #[test]
 fn programs_become_programs_that_do_the_same() {
     for (name, ranks) in FOLDED {
-        let text = std::fs::read_to_string(root().join(format!("{name}.ppl"))).unwrap();
+        let text = fs::read_to_string(root().join(format!("{name}.ppl"))).unwrap();
         let scene = ran(&text, &format!("-n {ranks}"));
         let short = folded(&scene, "r");
         let (lines, original) = (short.lines().count(), text.lines().count());
@@ -537,6 +538,33 @@ fn pauses_of_years_fold() {
     let scene = Scene::new().file("app.strace", &log);
     scene.parabench("import app.strace -o r").exits(0);
     scene.parabench("fold r").exits(0).err_has("without loss");
+}
+
+/// A program of its own, without the recording, reads as much as the application did.
+#[test]
+fn a_folded_program_reads_files_to_their_ends() {
+    let scene = Scene::new();
+    for (at, bytes) in (0..).zip([4097usize, 1, 70_000, 333, 0, 9000, 12, 65_536, 8191, 2]) {
+        fs::create_dir_all(scene.path("in")).expect("made");
+        fs::write(scene.path(&format!("in/f-{at}")), vec![7; bytes]).expect("written");
+    }
+    let script = "for i in 0 1 2 3 4 5 6 7 8 9; do cat in/f-$i; done > all; cat all all > twice";
+    scene.call("record --under . -o r -- sh -c").word(script).run().exits(0);
+    let moved = |run: &serde_json::Value| -> Vec<(String, u64, u64)> {
+        let rows = run["rows"].as_array().expect("rows").iter();
+        let moves = rows.filter(|row| row["bytes"].as_u64() > Some(0) && row["part_of"].is_null());
+        let number = |row: &serde_json::Value, name: &str| row[name].as_u64().expect("a number");
+        moves
+            .map(|row| (row["op"].to_string(), number(row, "count"), number(row, "bytes")))
+            .collect()
+    };
+    let recorded = moved(&scene.parabench("report r --format json").exits(0).json());
+    assert!(!recorded.is_empty());
+    let text = folded(&scene, "r");
+    for line in ["--prepare", "--backend mem --prepare"] {
+        let run = scene.parabench(&format!("run r.ppl {line} --format json")).exits(0);
+        assert_eq!(moved(&run.json()), recorded, "{line}: {text}");
+    }
 }
 
 /// Lists start again, names that are made go on: twice the iterations are twice the operations.

@@ -28,7 +28,7 @@ const CALLS: [(&[&str], &str, &str); 12] = [
             r#"read(3</d/f>, "", 4096) = 0"#,
         ],
         "without loss",
-        "repeat 4 fread($file, $size);",
+        "repeat 4 with (expect=\"short\") fread($file, $size);",
     ),
     (
         &[

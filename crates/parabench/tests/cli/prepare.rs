@@ -57,8 +57,10 @@ fn a_run_offers_to_make_what_is_missing_and_makes_it() {
     let writes: Vec<_> = ops.filter(|row| row["op"] == "write").collect();
     assert_eq!(writes.len(), 2);
     assert!(writes.iter().all(|row| row["count"] == 1 && row["bytes"] == 1024), "{writes:?}");
-    let run = scene.parabench("run x.ppl n=1 --backend mem --prepare").exits(2);
-    run.err_has("--prepare makes files in a directory, which --backend mem has not");
+    let run = scene.parabench("run x.ppl n=1 --backend mem").exits(1);
+    run.out_has("in/d-0/f-0");
+    let run = scene.parabench("run x.ppl n=1 --backend mem --prepare --format json").exits(0);
+    assert!(run.json()["rows"].as_array().is_some_and(|rows| !rows.is_empty()), "{}", run.out);
     scene.parabench("run x.ppl n=1 --dry-run --prepare").exits(0);
 }
 
@@ -234,6 +236,47 @@ fn a_run_is_compared_with_its_original() {
         .parabench("run x.ppl --against-trace a --events=sample=1/2")
         .exits(2)
         .err_has("a sample of events");
+}
+
+/// Reads find what is there, whatever they ask for; and what says its size is no reason to make a file.
+#[test]
+fn files_are_as_long_as_the_program_says() {
+    for (body, listed, bytes) in [
+        (
+            "with (filesize=5000) $f = fopen(\"in\", \"r\"); fread($f, 64k, 0);",
+            "in: file, 4.88 KiB",
+            5000,
+        ),
+        ("with (filesize=5000) $f = fopen(\"in\", \"r\"); fread($f);", "in: file, 4.88 KiB", 5000),
+        ("with (filesize=300) read(\"in\");", "in: file, 300 B", 300),
+        ("with (filesize=0) read(\"in\");", "in: file, 0 B", 0),
+        ("with (filesize=300) copy(\"in\", \"out\");", "in: file, 300 B", 300),
+        ("write(\"in\", 70); with (filesize=9) read(\"in\");", "nothing is missing", 140),
+        ("$f = fopen(\"in\", \"r\"); fread($f, 64k, 0);", "in: file, 64 KiB", 65536),
+    ] {
+        let scene = Scene::new().file("x.ppl", format!("with (expect=\"short\") {{ {body} }}\n"));
+        scene.parabench("prepare x.ppl --dir d --dry-run").exits(0).out_has(listed);
+        for line in ["--prepare", "--backend mem --prepare"] {
+            let run = scene.parabench(&format!("run x.ppl {line} --format json")).exits(0).json();
+            let rows = run["rows"].as_array().expect("rows").iter();
+            let own = rows.filter(|row| row["part_of"].is_null());
+            let moved: u64 = own.map(|row| row["bytes"].as_u64().expect("bytes")).sum();
+            assert_eq!(moved, bytes, "{body} {line}");
+        }
+    }
+}
+
+/// What is no directory or link, as the program expects it, is not made as one.
+#[test]
+fn what_is_expected_to_be_another_kind_is_a_file() {
+    let program = "with (expect=\"ENOTDIR\") $h = fopen(\"a\", \"O_RDONLY|O_DIRECTORY\");\n\
+        with (expect=\"EINVAL\") readlink(\"b\");\nwith (expect=\"ENOTDIR\") rmdir(\"c\");\n";
+    let scene = Scene::new().file("x.ppl", program);
+    let listed = scene.parabench("prepare x.ppl --dir d --dry-run").exits(0);
+    ["a: file", "b: file", "c: file"].iter().fold(listed, |listed, one| listed.out_has(one));
+    for line in ["--prepare", "--backend mem --prepare"] {
+        scene.parabench(&format!("run x.ppl {line} --quiet")).exits(0);
+    }
 }
 
 /// Who asks whether a file is there takes both answers; who asks for its size, or reads it, needs it.

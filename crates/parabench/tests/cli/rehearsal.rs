@@ -628,7 +628,7 @@ fn both(text: &str, ranks: u32) -> Option<(Counts, Counts)> {
 /// What a run on files in memory does, and whether it comes to the end.
 fn executed(plan: &Plan) -> (Counts, bool) {
     let config = Config { backend: BackendKind::Mem, ..Config::default() };
-    let outcome = run_sim(plan, &config, &mut |_| ()).expect("it runs");
+    let outcome = run_sim(plan, &config, &[], &mut |_| ()).expect("it runs");
     let mut run = Counts::new();
     for row in engine::collect::collect(&outcome.records, plan).rows {
         let whole = Op::find(&row.op).filter(|_| row.part_of.is_none());

@@ -95,7 +95,6 @@ const OPTIONS: &[Row] = &[
     ("end_fsync", "write with (fsync=\"close\")"),
     ("fdatasync", "write with (fsync=\"op\"), or fdatasync($h); after the calls"),
     ("filename", "the path is an argument: $h = fopen(\"data\", \"r\");"),
-    ("filesize", "the size is an argument: write(\"data\", 1g);"),
     ("iodepth", "fio's iodepth is depth: with (engine=\"uring\", depth=32)"),
     (
         "ioengine",

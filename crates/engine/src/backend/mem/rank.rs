@@ -344,6 +344,16 @@ impl MemFs {
         }
     }
 
+    /// Gives a planted file of unknown size this one; `false`: its size is known.
+    pub(crate) fn found_has_size(&mut self, number: u32, size: u64) -> bool {
+        let is_found = self.nodes.content(number).is_ok_and(|file| file.found);
+        let give = |content: &mut Content| {
+            content.found = false;
+            content.put(&Run::single(0, size.max(content.size())));
+        };
+        is_found && self.nodes.change(number, give).is_ok()
+    }
+
     /// Turns a planted file of unknown kind into a directory; `false`: it has
     /// been written or is none of those.
     pub(crate) fn found_is_directory(&mut self, path: &[u8]) -> bool {
