@@ -2,7 +2,7 @@
 //! program makes, renames or removes go on, so that they stay different.
 //!
 //! ```text
-//! param $count = 40; /// iterations; above 40 $sizes starts again, $numbers names further files
+//! param $count = 40; /// iterations over out/part-*; above 40 $sizes starts again, $numbers names further files
 //! repeat $i $count {
 //!     $n = $numbers[$i % len($numbers)] + ($i / len($numbers)) * 97;
 //!     $file = fopen("out/part-$n", "O_WRONLY|O_CREAT");

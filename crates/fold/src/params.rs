@@ -11,10 +11,13 @@
 use super::expr::{bytes, constant};
 use super::further::Beyond;
 use super::lists::numbered;
-use super::ranks::{Form, Item};
+use super::names::Part;
+use super::ranks::{Form, Item, Spread, Value};
 use super::shape::Shaper;
 use super::statement::{Arg, Statement};
 use model::Op;
+use model::escape;
+use model::op::Class;
 use model::words::list_some;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -24,42 +27,66 @@ use std::fmt::Write;
 const EACH_MAX: usize = 4;
 /// Most lists that the documentation of a parameter names.
 const LISTS_MAX: usize = 3;
+/// Bytes of a name in it, where more does not say more.
+const NAME_MAX: usize = 30;
 /// Smallest number of iterations that becomes a parameter.
 const COUNT_MIN: i64 = 8;
 /// Smallest number of bytes that becomes a parameter.
 const SIZE_MIN: i64 = 64;
 
+/// Most uses that the documentation of a parameter names.
+const USES_MAX: usize = 2;
+
 /// Parameters of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Params {
-    counts: Vec<i64>,
-    sizes: Vec<i64>,
+    counts: Vec<Used>,
+    sizes: Vec<Used>,
     /// Lists that have a value for each iteration, by value of the count, and what is read beyond their ends.
     bound: HashMap<i64, BTreeMap<String, Beyond>>,
     /// Counts of iterations with a file each that the program does not make.
     needs_files: Vec<i64>,
 }
 
-/// How often each number is used, in order of the first use.
+/// A number of a program.
+#[derive(Clone, Debug)]
+struct Used {
+    value: i64,
+    /// Places that are worth a name.
+    times: u64,
+    /// What for, each once: `over in/f-*`, `of fread`.
+    uses: Vec<String>,
+}
+
+/// Numbers in order of their first use.
 #[derive(Default)]
-struct Uses(Vec<(i64, u64)>);
+struct Uses(Vec<Used>);
 
 impl Uses {
-    fn add(&mut self, value: i64, times: u64) {
-        match self.0.iter_mut().find(|(known, _)| *known == value) {
-            Some((_, known)) => *known += times,
-            None => self.0.push((value, times)),
+    fn add(&mut self, value: i64, times: u64, what: String) {
+        let at = self.0.iter().position(|known| known.value == value).unwrap_or_else(|| {
+            self.0.push(Used { value, times: 0, uses: Vec::new() });
+            self.0.len() - 1
+        });
+        let known = &mut self.0[at];
+        known.times += times;
+        if !known.uses.contains(&what) {
+            known.uses.push(what);
         }
     }
 
     /// The numbers used most, in order of their first use.
-    fn most_used(self) -> Vec<i64> {
-        let mut times: Vec<u64> = self.0.iter().map(|(_, times)| *times).collect();
+    fn most_used(self) -> Vec<Used> {
+        let mut times: Vec<u64> = self.0.iter().map(|known| known.times).collect();
         times.sort_unstable_by_key(|times| Reverse(*times));
         let least = times.get(EACH_MAX - 1).map_or(2, |least| 2.max(*least));
-        let often = self.0.into_iter().filter(|(_, times)| *times >= least);
-        often.map(|(value, _)| value).take(EACH_MAX).collect()
+        self.0.into_iter().filter(|known| known.times >= least).take(EACH_MAX).collect()
     }
+}
+
+/// The place of a number among some.
+fn place(all: &[Used], value: i64) -> Option<usize> {
+    all.iter().position(|known| known.value == value)
 }
 
 impl Params {
@@ -75,26 +102,24 @@ impl Params {
 
     /// The parameter for this number of iterations.
     pub fn count(&self, value: i64) -> Option<String> {
-        let at = self.counts.iter().position(|count| *count == value)?;
-        Some(numbered("$count", at))
+        place(&self.counts, value).map(|at| numbered("$count", at))
     }
 
     /// The parameter for this number of bytes.
     pub fn size(&self, value: i64) -> Option<String> {
-        let at = self.sizes.iter().position(|size| *size == value)?;
-        Some(numbered("$size", at))
+        place(&self.sizes, value).map(|at| numbered("$size", at))
     }
 
     /// Remembers that a list has a value for each of `count` iterations.
     pub fn bind(&mut self, count: i64, list: &str, beyond: Beyond) {
-        if self.counts.contains(&count) {
+        if place(&self.counts, count).is_some() {
             self.bound.entry(count).or_default().insert(list.into(), beyond);
         }
     }
 
     /// Remembers that each of `count` iterations uses another file, which the program does not make.
     pub fn bind_files(&mut self, count: i64) {
-        if self.counts.contains(&count) && !self.needs_files.contains(&count) {
+        if place(&self.counts, count).is_some() && !self.needs_files.contains(&count) {
             self.needs_files.push(count);
         }
     }
@@ -127,13 +152,14 @@ impl Params {
     /// Definitions with their documentation.
     pub fn definitions(&self) -> String {
         let mut text = String::new();
-        for (at, count) in self.counts.iter().enumerate() {
-            let (name, limits) = (numbered("$count", at), self.limits(*count));
-            let _ = writeln!(text, "param {name} = {count}; /// iterations{limits}");
+        for (at, Used { value, uses, .. }) in self.counts.iter().enumerate() {
+            let (name, limits) = (numbered("$count", at), self.limits(*value));
+            let uses = list_some(uses, USES_MAX);
+            let _ = writeln!(text, "param {name} = {value}; /// iterations {uses}{limits}");
         }
-        for (at, size) in self.sizes.iter().enumerate() {
-            let name = numbered("$size", at);
-            let _ = writeln!(text, "param {name} = {}; /// bytes", bytes(*size));
+        for (at, Used { value, uses, .. }) in self.sizes.iter().enumerate() {
+            let (name, uses) = (numbered("$size", at), list_some(uses, USES_MAX));
+            let _ = writeln!(text, "param {name} = {}; /// bytes of {uses}", bytes(*value));
         }
         text
     }
@@ -143,16 +169,70 @@ fn collect(item: &Item, shaper: &Shaper<'_>, in_loop: bool, counts: &mut Uses, s
     match &item.form {
         Form::Loop => {
             let count = constant(&item.numbers[0]).filter(|count| *count >= COUNT_MIN);
-            count.into_iter().for_each(|count| counts.add(count, 2));
+            count.into_iter().for_each(|count| counts.add(count, 2, subject(&item.body, shaper)));
         }
         _ => {
-            let size = shaper.operation(item).and_then(|statement| size_of(item, statement));
+            let sized = shaper.operation(item).and_then(|it| Some((size_of(item, it)?, it.op)));
             // A size used in a loop is worth a name even in one place.
-            size.into_iter().for_each(|size| sizes.add(size, 1 + u64::from(in_loop)));
+            let times = 1 + u64::from(in_loop);
+            sized.into_iter().for_each(|(size, op)| sizes.add(size, times, op.name().into()));
         }
     }
     let inside = in_loop || item.form == Form::Loop;
     item.body.iter().for_each(|item| collect(item, shaper, inside, counts, sizes));
+}
+
+/// What the iterations of a loop are about: the files whose names differ between them, or what they do.
+fn subject(body: &[Item], shaper: &Shaper<'_>) -> String {
+    let files = body.iter().find_map(|item| varying_name(item, 0, shaper));
+    let (mut ops, mut other) = (Vec::new(), "pauses");
+    body.iter().for_each(|item| {
+        item.each(&mut |item| match item.form {
+            Form::Call(_) => other = "procs",
+            _ => ops.extend(shaper.operation(item).map(|statement| statement.op)),
+        });
+    });
+    let moves = |op: &&Op| matches!(op.row().class, Class::Read | Class::Write);
+    let op = ops.iter().find(moves).or(ops.first()).map_or(other, |op| op.name());
+    files.map_or_else(|| format!("of {op}"), |files| format!("over {files}"))
+}
+
+/// The first name that differs between the iterations of a loop, with stars for its numbers. `depth`: loops between.
+fn varying_name(item: &Item, depth: usize, shaper: &Shaper<'_>) -> Option<String> {
+    let statement = shaper.operation(item);
+    let mut left = &item.numbers[..];
+    for arg in statement.iter().flat_map(|statement| &statement.args) {
+        let (own, rest) = left.split_at(arg.numbers(&shaper.names).min(left.len()));
+        left = rest;
+        if let Arg::Path(template) = arg
+            && own.iter().any(|number| varies(number, depth))
+        {
+            return Some(with_stars(&shaper.names.templates[*template as usize]));
+        }
+    }
+    let inner = depth + usize::from(item.form == Form::Loop);
+    item.body.iter().find_map(|item| varying_name(item, inner, shaper))
+}
+
+/// It differs between the iterations of the loop this many loops out.
+fn varies(number: &Spread, depth: usize) -> bool {
+    let grows = number.steps.get(depth).is_some_and(|step| *step != Value::Same(0));
+    grows || number.list.as_ref().is_some_and(|list| list.depth == depth || list.root == depth)
+}
+
+/// The end of a name, from a directory on, with stars for its numbers.
+fn with_stars(template: &[Part]) -> String {
+    let parts = template.iter().map(|part| match part {
+        Part::Text(text) => String::from_utf8_lossy(text),
+        Part::Number { .. } => "*".into(),
+    });
+    let whole = escape::line(&parts.collect::<String>());
+    let star = whole.find('*').unwrap_or(0);
+    let starts = whole.match_indices('/').map(|(at, _)| at + 1);
+    let mut starts = [0].into_iter().chain(starts).filter(|start| *start <= star);
+    let last = starts.clone().next_back().unwrap_or(0);
+    let start = starts.find(|start| whole.len() - start <= NAME_MAX).unwrap_or(last);
+    whole[start..].to_string()
 }
 
 /// Bytes that a statement moves, if constant and not small. The number of a seek is an offset.
@@ -293,6 +373,26 @@ mod tests {
         // Few names, short names, and what runs into a variable stay.
         for text in [line("a"), "\"data/a\"".repeat(50), "\"projects/2026-$i/a\"".repeat(9)] {
             assert_eq!(worth_a_name([text.as_str()].into_iter()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_begin_where_they_still_say_what_they_are() {
+        let number = || Part::Number { width: 0 };
+        let text = |text: &str| Part::Text(text.as_bytes().to_vec());
+        for (template, expected) in [
+            (vec![text("in/f-"), number()], "in/f-*"),
+            (
+                vec![text("a/long/way/down/to/the/last/part-"), number()],
+                "way/down/to/the/last/part-*",
+            ),
+            (
+                vec![text("a/run-"), number(), text("/of/many/directories/content")],
+                "run-*/of/many/directories/content",
+            ),
+            (vec![text("odd\n"), number()], "odd\\n*"),
+        ] {
+            assert_eq!(with_stars(&template), expected);
         }
     }
 }

@@ -236,9 +236,10 @@ fn handles_and_parameters_have_plain_names() {
         "fwrite($file2, $size);",
         "fwrite($file, $size2, $i * $size2);",
         "fread($file, $size3, 0);",
-        "param $count = 40; /// iterations\n",
-        "param $count2 = 20; /// iterations; above 20 $offsets starts again\n",
-        "param $size2 = 4k; /// bytes",
+        "param $count = 40; /// iterations of fwrite\n",
+        "param $count2 = 20; /// iterations of fread; above 20 $offsets starts again\n",
+        "param $size2 = 4k; /// bytes of fwrite and fread\n",
+        "param $count3 = 30; /// iterations over projects/climate-*/part-*\n",
         "write(\"$dir/part-$i\", $size4);",
     ] {
         assert!(text.contains(part), "{part} in\n{text}");
@@ -592,7 +593,8 @@ fn a_count_is_raised_in_one_place() {
         let scene = Scene::new().file("x.ppl", format!("{lists}{body}\n"));
         scene.parabench("run x.ppl --prepare --events --out r").exits(0);
         let text = folded(&scene, "r");
-        assert!(text.contains("param $count = 12; /// iterations; above 12 "), "{what}: {text}");
+        assert!(text.contains("param $count = 12; /// iterations o"), "{what}: {text}");
+        assert!(text.contains("; above 12 "), "{what}: {text}");
         let scene = scene.file("more.ppl", &text);
         let operations = |count: u32| -> u64 {
             let line = format!("run more.ppl count={count} --prepare --format json");
