@@ -63,20 +63,34 @@ fn case(seed: u64) -> Result<(), String> {
     let before = Outside::of(&folder, &OURS);
     let place =
         dice.one(&[Place::Disk, Place::Disk, Place::FullResults, Place::FullData, Place::Stopped]);
-    let wrong = in_place(&mut dice, &folder, place).err();
-    let left = records(&folder);
-    left.iter().for_each(|folder| drop(fs::remove_dir_all(folder)));
+    let mut history = vec![format!("{place:?}")];
+    let wrong = in_place(&mut dice, &folder, place, &mut history).err();
     let mut wrong = Vec::from_iter(wrong);
+    wrong.extend(records(&folder).iter().map(|folder| taken_away(folder)));
     wrong.extend(before.changes(&Outside::of(&folder, &OURS)));
-    wrong.extend(left.iter().map(|folder| format!("{} is left", folder.display())));
     match wrong.is_empty() {
         true => Ok(()),
-        false => Err(wrong.join("\n")),
+        false => Err([history, wrong].concat().join("\n")),
     }
 }
 
-/// Runs, ends, disturbs and settles it.
-fn in_place(dice: &mut Dice, scene: &Path, place: Place) -> Result<(), String> {
+/// Removes records that a run has left; what they were.
+fn taken_away(records: &Path) -> String {
+    let owner = fs::read(records.join("owner")).unwrap_or_default();
+    let entries = fs::read_dir(records).into_iter().flatten().flatten();
+    let names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+    let _ = fs::remove_dir_all(records);
+    let owner = String::from_utf8_lossy(&owner).into_owned();
+    format!("{} is left, with {names:?}; its owner: {owner}", records.display())
+}
+
+/// Runs, ends, disturbs and settles it. `history`: what was done.
+fn in_place(
+    dice: &mut Dice,
+    scene: &Path,
+    place: Place,
+    history: &mut Vec<String>,
+) -> Result<(), String> {
     let mut fuse = None;
     let mut small = None;
     match place {
@@ -110,8 +124,7 @@ fn in_place(dice: &mut Dice, scene: &Path, place: Place) -> Result<(), String> {
     let command = format!(
         "exec parabench run x.ppl -n {ranks} --dir {data} --out {results} {events} --quiet"
     );
-    let history = format!("{place:?} {end:?}: {command}");
-    let told = |why: String| format!("{history}\n{why}");
+    history.push(format!("{end:?}: {command}"));
     let mut child = process::start(&command, scene, &scene.join("log"));
     await_logs(&mut child, &scene.join(data), ranks);
     sleep(Duration::from_millis(dice.below(200) as u64));
@@ -130,25 +143,25 @@ fn in_place(dice: &mut Dice, scene: &Path, place: Place) -> Result<(), String> {
         sleep(Duration::from_millis(100));
         fuse.signal(18);
     }
-    await_end(&mut child).map_err(told)?;
+    await_end(&mut child)?;
     if let Some(fuse) = &fuse {
         fuse.signal(18);
     }
-    let ended = process::wait(child, scene, &scene.join("log")).map_err(told)?;
-    no_panic(&ended.said).map_err(told)?;
+    let ended = process::wait(child, scene, &scene.join("log"))?;
+    history.push(ended.said.clone());
+    no_panic(&ended.said)?;
     let _ = fs::remove_file(filler);
     let done = acknowledged(&scene.join(data), ranks);
     if done == 0 {
         return Ok(());
     }
-    let settled = disturbed(dice, scene, results).and_then(|results| counted(scene, &results));
+    let settled =
+        disturbed(dice, scene, results, history).and_then(|results| counted(scene, &results));
     drop((fuse, small));
-    let counted = settled.map_err(|why| told(format!("{}\n{why}", ended.said)))?;
+    let counted = settled?;
     match (done.saturating_sub(ranks as u64)..=done).contains(&counted) {
         true => Ok(()),
-        false => {
-            Err(told(format!("{done} operations were done, {counted} are counted\n{}", ended.said)))
-        }
+        false => Err(format!("{done} operations were done, {counted} are counted")),
     }
 }
 
@@ -210,7 +223,12 @@ fn acknowledged(data: &Path, ranks: usize) -> u64 {
 }
 
 /// Things that must not matter; where the results lie after them.
-fn disturbed(dice: &mut Dice, scene: &Path, results: &str) -> Result<String, String> {
+fn disturbed(
+    dice: &mut Dice,
+    scene: &Path,
+    results: &str,
+    history: &mut Vec<String>,
+) -> Result<String, String> {
     let mut results = results.to_string();
     for _ in 0..dice.below(4) {
         let command = match dice.below(5) {
@@ -227,7 +245,8 @@ fn disturbed(dice: &mut Dice, scene: &Path, results: &str) -> Result<String, Str
             _ => edited(dice, &results),
         };
         let ended = process::run(&command, scene, &scene.join("log"))?;
-        no_panic(&ended.said).map_err(|why| format!("{command}: {why}"))?;
+        history.push(format!("{command}: {}\n{}", ended.code, ended.said));
+        no_panic(&ended.said)?;
     }
     Ok(results)
 }
