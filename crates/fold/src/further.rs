@@ -129,14 +129,9 @@ impl Changed {
 /// Looks at all names of statements, with the numbers in them.
 fn of_names(item: &Item, shaper: &Shaper<'_>, look: &mut impl FnMut(&Statement, &Arg, &[Spread])) {
     if let Some(statement) = shaper.operation(item) {
-        let mut numbers = &item.numbers[..];
-        for arg in &statement.args {
-            let (own, rest) = numbers.split_at(arg.numbers(&shaper.names).min(numbers.len()));
-            if matches!(arg, Arg::Path(_) | Arg::Named) {
-                look(statement, arg, own);
-            }
-            numbers = rest;
-        }
+        let all = statement.arguments(&item.numbers, &shaper.names);
+        let names = all.filter(|(arg, _)| matches!(arg, Arg::Path(_) | Arg::Named));
+        names.for_each(|(arg, own)| look(statement, arg, own));
     }
     item.body.iter().for_each(|item| of_names(item, shaper, look));
 }

@@ -95,7 +95,7 @@ impl Order {
 pub struct History {
     /// Files and directories that were there before, each directory before its content.
     pub before: Vec<Expected>,
-    /// Files with reads that met an end which the log itself had written, or which the program tells.
+    /// Files with reads that met an end which the log itself had written, or whose size the program gives.
     pub ends: HashSet<u32>,
     /// Files that were opened and had been there before, by the names they were opened with.
     pub found: HashMap<u32, Found>,

@@ -17,7 +17,6 @@ use super::shape::Shaper;
 use super::statement::{Arg, Statement};
 use model::Op;
 use model::escape;
-use model::op::Class;
 use model::words::list_some;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -27,15 +26,14 @@ use std::fmt::Write;
 const EACH_MAX: usize = 4;
 /// Most lists that the documentation of a parameter names.
 const LISTS_MAX: usize = 3;
-/// Bytes of a name in it, where more does not say more.
+/// Most uses that it names.
+const USES_MAX: usize = 2;
+/// Longest name in the documentation of a parameter, bytes; of a longer one the directories at its start are left out.
 const NAME_MAX: usize = 30;
 /// Smallest number of iterations that becomes a parameter.
 const COUNT_MIN: i64 = 8;
 /// Smallest number of bytes that becomes a parameter.
 const SIZE_MIN: i64 = 64;
-
-/// Most uses that the documentation of a parameter names.
-const USES_MAX: usize = 2;
 
 /// Parameters of a program.
 #[derive(Clone, Debug, Default)]
@@ -54,7 +52,7 @@ struct Used {
     value: i64,
     /// Places that are worth a name.
     times: u64,
-    /// What for, each once: `over in/f-*`, `of fread`.
+    /// Its loops or operations, each once: `over in/f-*`, `fread`.
     uses: Vec<String>,
 }
 
@@ -182,28 +180,21 @@ fn collect(item: &Item, shaper: &Shaper<'_>, in_loop: bool, counts: &mut Uses, s
     item.body.iter().for_each(|item| collect(item, shaper, inside, counts, sizes));
 }
 
-/// What the iterations of a loop are about: the files whose names differ between them, or what they do.
+/// `over in/f-*`: the files whose names differ between the iterations of a loop; without any, `of` its operation.
 fn subject(body: &[Item], shaper: &Shaper<'_>) -> String {
     let files = body.iter().find_map(|item| varying_name(item, 0, shaper));
-    let (mut ops, mut other) = (Vec::new(), "pauses");
-    body.iter().for_each(|item| {
-        item.each(&mut |item| match item.form {
-            Form::Call(_) => other = "procs",
-            _ => ops.extend(shaper.operation(item).map(|statement| statement.op)),
-        });
-    });
-    let moves = |op: &&Op| matches!(op.row().class, Class::Read | Class::Write);
-    let op = ops.iter().find(moves).or(ops.first()).map_or(other, |op| op.name());
-    files.map_or_else(|| format!("of {op}"), |files| format!("over {files}"))
+    if let Some(files) = files {
+        return format!("over {files}");
+    }
+    let has_calls = body.iter().any(|item| matches!(item.form, Form::Call(_)));
+    let without = if has_calls { "procs" } else { "pauses" };
+    format!("of {}", shaper.main_operation(body).map_or(without, Op::name))
 }
 
 /// The first name that differs between the iterations of a loop, with stars for its numbers. `depth`: loops between.
 fn varying_name(item: &Item, depth: usize, shaper: &Shaper<'_>) -> Option<String> {
     let statement = shaper.operation(item);
-    let mut left = &item.numbers[..];
-    for arg in statement.iter().flat_map(|statement| &statement.args) {
-        let (own, rest) = left.split_at(arg.numbers(&shaper.names).min(left.len()));
-        left = rest;
+    for (arg, own) in statement.iter().flat_map(|it| it.arguments(&item.numbers, &shaper.names)) {
         if let Arg::Path(template) = arg
             && own.iter().any(|number| varies(number, depth))
         {

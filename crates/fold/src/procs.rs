@@ -16,7 +16,7 @@ use super::shape::Shaper;
 use super::statement::{Arg, NumberKind, Shape, Statement};
 use super::tree::{Gap, hash_of};
 use model::Op;
-use model::op::{Class, HandleEffect};
+use model::op::HandleEffect;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -356,11 +356,8 @@ fn key_of(
     named: bool,
     shaper: &Shaper<'_>,
 ) -> Option<u64> {
-    let mut left = &item.numbers[..];
     let mut args = Vec::with_capacity(statement.args.len());
-    for arg in &statement.args {
-        let (own, rest) = left.split_at(arg.numbers(&shaper.names));
-        left = rest;
+    for (arg, own) in statement.arguments(&item.numbers, &shaper.names) {
         args.push(match arg {
             Arg::Handle(_) => 0,
             Arg::Path(_) if !named && own.iter().all(|it| constant(it).is_some()) => 1,
@@ -608,11 +605,10 @@ impl Handles {
 
 /// `fwrite_state`, `stat_content_db`: the first operation that moves bytes, or the first one, and the first file.
 fn name(body: &[Item], shaper: &Shaper<'_>, others: &[Proc]) -> String {
-    let (mut ops, mut stems) = (Vec::new(), Vec::new());
+    let mut stems = Vec::new();
     body.iter().for_each(|item| {
         item.each(&mut |item| {
             let Some(statement) = shaper.operation(item) else { return };
-            ops.push(statement.op);
             stems.extend(statement.args.iter().filter_map(|arg| match (arg, &item.numbers[..]) {
                 (Arg::Path(template), _) => {
                     Some(stem(&text(&shaper.names.templates[*template as usize])))
@@ -622,8 +618,7 @@ fn name(body: &[Item], shaper: &Shaper<'_>, others: &[Proc]) -> String {
             }));
         });
     });
-    let moves = |op: &&Op| matches!(op.row().class, Class::Read | Class::Write);
-    let op = ops.iter().find(moves).or(ops.first()).map_or("do", |op| op.name());
+    let op = shaper.main_operation(body).map_or("do", Op::name);
     let stem = stems.into_iter().next().filter(|stem| !stem.is_empty());
     let name = format!("{op}_{}", stem.unwrap_or("file".into()));
     let is_taken = |name: &String| others.iter().any(|other| other.name == *name);

@@ -24,7 +24,7 @@ use super::ranks::{Form, Item};
 use super::statement::{Alike, Arg, Arguments, Interner, NumberKind, Shape, Statement, kinds};
 use super::tree::{BARRIER, BARRIERS, Gap, Kind, LONG_PAUSE, Node, Number, PART, PAUSE};
 use model::event::{FLAG_AT_POSITION, FLAG_FROM_POSITION, NO_ID};
-use model::op::{HandleEffect, ParamKind, Part as OpPart};
+use model::op::{Class, HandleEffect, ParamKind, Part as OpPart};
 use model::open_flags::O_TRUNC;
 use model::rehearsal::{Expected, Thing};
 use model::{Op, errno};
@@ -48,8 +48,8 @@ pub struct Shaper<'a> {
     instances: HashMap<u32, Instance>,
     /// Files that held data before.
     filled: HashSet<&'a [u8]>,
-    /// Templates of names with numbers of which opens say how long the files were.
-    told: HashSet<u32>,
+    /// Templates of names with numbers: some file with such a name was read to its end.
+    sized: HashSet<u32>,
     lifetimes: Lifetimes,
     /// How long statements are paused before.
     pub pauses: PauseStatistics,
@@ -91,7 +91,7 @@ impl<'a> Shaper<'a> {
         let filled = filled.map(|expected| &expected.path[..]).collect();
         let read_to_end = history.found.iter().filter(|(_, found)| found.to_end);
         let read_to_end = read_to_end.map(|(path, _)| &names.of[*path as usize]);
-        let told = read_to_end.filter(|name| !name.1.is_empty()).map(|name| name.0).collect();
+        let sized = read_to_end.filter(|name| !name.1.is_empty()).map(|name| name.0).collect();
         let mut shapes = Interner::default();
         let barriers: Vec<u32> = BARRIERS.map(|kind| shapes.number(Shape::Barrier(kind))).collect();
         let fixed = [Shape::Part, Shape::LongPause, Shape::Pause].map(|shape| shapes.number(shape));
@@ -111,7 +111,7 @@ impl<'a> Shaper<'a> {
             turns: find_turns(log),
             instances: instances(log),
             filled,
-            told,
+            sized,
             lifetimes,
             pauses: PauseStatistics::default(),
             long_pauses,
@@ -229,6 +229,16 @@ impl<'a> Shaper<'a> {
             },
             _ => None,
         }
+    }
+
+    /// The first operation that moves bytes, or the first one.
+    pub fn main_operation(&self, body: &[Item]) -> Option<Op> {
+        let mut all = Vec::new();
+        body.iter().for_each(|item| {
+            item.each(&mut |item| all.extend(self.operation(item).map(|statement| statement.op)));
+        });
+        let moves = |op: &&Op| matches!(op.row().class, Class::Read | Class::Write);
+        all.iter().find(moves).or(all.first()).copied()
     }
 
     /// The name of a file of the log.
@@ -353,12 +363,12 @@ impl<'a> Shaper<'a> {
         entry.parts().any(|part| part.is_short() && ends.contains(&part.event.path))
     }
 
-    /// How long a file that is opened was before, where a read has met its end, or that of one with a name like its:
-    /// both can be in one loop then.
+    /// The size of a file before the run, if it was read to its end. A file with the same template gets what was read
+    /// of it, so that the opens of both can be in one loop.
     fn found_bytes(&self, path: u32, flags: u32) -> Option<i64> {
         let found = self.history.found.get(&path).filter(|_| flags & O_TRUNC == 0)?;
-        let is_told = found.to_end || self.told.contains(&self.template(path));
-        i64::try_from(found.bytes).ok().filter(|_| is_told)
+        let has_size = found.to_end || self.sized.contains(&self.template(path));
+        i64::try_from(found.bytes).ok().filter(|_| has_size)
     }
 
     /// The operation as it has to be written: at an offset where several ranks share a position.

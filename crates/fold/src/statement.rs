@@ -83,7 +83,7 @@ pub enum Arg {
     Mode(u16),
     /// A word in quotes.
     Word(&'static str),
-    /// No argument but an option: how long the file was before, a number of the statement.
+    /// Not an argument but the option `filesize`: the size of the file before the run, a number of the statement.
     Found,
 }
 
@@ -106,6 +106,20 @@ impl Statement {
     pub fn new(op: Op, args: Vec<Arg>) -> Statement {
         let (gives, errno, directory) = (None, 0, None);
         Statement { op, gives, args, errno, syncs: false, adopts: false, alone: false, directory }
+    }
+
+    /// Its arguments, each with those of its numbers that it takes.
+    pub fn arguments<'a, N>(
+        &'a self,
+        numbers: &'a [N],
+        names: &'a Names,
+    ) -> impl Iterator<Item = (&'a Arg, &'a [N])> {
+        let mut left = numbers;
+        self.args.iter().map(move |arg| {
+            let (own, rest) = left.split_at(arg.numbers(names).min(left.len()));
+            left = rest;
+            (arg, own)
+        })
     }
 
     /// Variables of open files that it uses.

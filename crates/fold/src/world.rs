@@ -472,11 +472,11 @@ impl World {
         }
     }
 
-    /// Names of files with reads that met an end which the log itself had written, or which opens tell.
+    /// Names of files with reads that met an end which the log itself had written, or whose size the opens give.
     pub fn ends(&self) -> HashSet<u32> {
-        let told: HashSet<usize> = self.opened_before().map(|(_, thing)| thing).collect();
-        let is_told = |thing| told.contains(&thing) && self.read_to_end.contains(&thing);
-        let is_known = |thing: usize| self.things[thing].is_written || is_told(thing);
+        let opened: HashSet<usize> = self.opened_before().map(|(_, thing)| thing).collect();
+        let is_sized = |thing| opened.contains(&thing) && self.read_to_end.contains(&thing);
+        let is_known = |thing: usize| self.things[thing].is_written || is_sized(thing);
         let known = self.short_reads.iter().filter(|(_, thing)| is_known(*thing));
         known.map(|(path, _)| *path).collect()
     }

@@ -256,8 +256,10 @@ impl<'a> Writer<'a> {
                 Arg::Mode(mode) => format!("0o{mode:03o}"),
                 Arg::Word(word) => format!("\"{word}\""),
                 Arg::Found => {
+                    // A file that happens to be as large as a transfer has nothing to do with it.
                     self.tables.hold(Role::Sizes);
-                    found = Some(self.bytes(statement.op, numbers.next()));
+                    let bytes = numbers.next().map(|number| self.linear(number));
+                    found = Some(bytes.unwrap_or_default().text(&self.plain(), true));
                     continue;
                 }
             });

@@ -168,10 +168,10 @@ options! {
         doc "When files are synced: never, before every close of a written file, after every write.";
     Filesize filesize = "a number of bytes" Accepts::Number(0..=i64::MAX, "a number of bytes"),
         off &[], takers Takers::Ops(FINDS), seeming &[Write, Append, Create],
-        help "it tells the size of a file that is there before the program: put the fopen, read or copy inside; \
-              what a program writes is as long as it writes it",
-        doc "The size of files opened inside that are there before the program: `--prepare` makes them so long, and \
-             plans count reads up to there. A run reads what there is.";
+        help "it is the size of a file that exists before the program starts: put the fopen, read or copy inside; \
+              the size of a written file is an argument, write(\"data\", 1g);",
+        doc "The size of files opened inside that exist before the program starts: `--prepare` makes them with it, and \
+             `plan` counts reads up to it. A run reads the files as they are.";
     Transfer transfer = "a number of bytes above 0" Accepts::Number(1..=i64::MAX, "a number of bytes"),
         off &[], takers Takers::Ops(DATA), seeming &[],
         help "it cuts operations that read or write data",

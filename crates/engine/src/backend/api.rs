@@ -95,7 +95,7 @@ pub struct InForce {
     pub expects_other_kind: bool,
     /// The program expects fewer bytes than it asks for.
     pub expects_short: bool,
-    /// The program says how long files are that were there before, bytes.
+    /// Size of files that were there before the program (`filesize`), bytes.
     pub found_bytes: Option<u64>,
 }
 

@@ -74,7 +74,7 @@ pub(super) struct Active {
     expected: [u64; 4],
     /// The program expects operations to be short.
     pub(super) expects_short: bool,
-    /// How long files are that were there before, bytes.
+    /// Size of files that were there before the program, bytes.
     found_bytes: Option<u64>,
 }
 

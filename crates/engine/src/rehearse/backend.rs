@@ -224,13 +224,13 @@ impl Rehearsed {
         }
     }
 
-    /// The program says how long a file is that it has opened, if it was there before.
+    /// A file that was opened with `filesize` gets that size, if it was there before the program.
     fn give_size(&mut self, fd: Fd) {
-        let told = self.options.found_bytes.zip(self.inner.number(fd));
-        let Some((bytes, number)) = told else { return };
+        let sized = self.options.found_bytes.zip(self.inner.number(fd));
+        let Some((bytes, number)) = sized else { return };
         if self.stage.fs.borrow_mut().found_has_size(number, bytes) {
             let state = &mut *self.stage.state.borrow_mut();
-            state.expects.is_told(number, bytes);
+            state.expects.set_size(number, bytes);
             // It takes none of the room that is free now.
             state.placed(self.stage.fs.borrow().used());
         }
@@ -444,7 +444,7 @@ impl Backend for Rehearsed {
         let names_now = self.stage.names();
         self.changed_names(&effect, names_now > names, reply >= 0);
         if handles > 0 && reply >= 0 {
-            self.give_size(Fd(reply as _));
+            self.give_size(Fd(reply as i32));
         }
         if reply >= 0 {
             file.into_iter().for_each(|file| self.changed_size(file, asks));

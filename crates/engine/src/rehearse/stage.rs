@@ -502,8 +502,8 @@ pub(crate) struct Expects {
     names: BTreeMap<Vec<u8>, (Kind, Option<u32>)>,
     /// By number: bytes up to the end of what is read, and whether all of it is.
     reads: HashMap<u32, (u64, bool)>,
-    /// Numbers of files whose size the program says.
-    told: HashSet<u32>,
+    /// Numbers of files with `filesize`.
+    sized: HashSet<u32>,
     /// Directories that the program makes if they are not there.
     optional: HashSet<Vec<u8>>,
 }
@@ -558,15 +558,15 @@ impl Expects {
         self.names.contains_key(name)
     }
 
-    /// The program says how long a file is, whatever is read of it.
-    pub(crate) fn is_told(&mut self, number: u32, size_bytes: u64) {
+    /// The file needs this size (`filesize`), however much of it is read.
+    pub(crate) fn set_size(&mut self, number: u32, size_bytes: u64) {
         self.read(Some(number), size_bytes, false);
-        self.told.insert(number);
+        self.sized.insert(number);
     }
 
     /// Bytes of a file are read up to `end`, `whole`: to its end.
     pub(crate) fn read(&mut self, number: Option<u32>, end: u64, whole: bool) {
-        let number = number.filter(|number| !self.told.contains(number));
+        let number = number.filter(|number| !self.sized.contains(number));
         if let Some(file) = number.and_then(|number| self.reads.get_mut(&number)) {
             *file = (file.0.max(end), file.1 || whole);
         }

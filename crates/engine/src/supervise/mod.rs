@@ -29,7 +29,7 @@ use crate::config::Config;
 use model::Plan;
 use model::rehearsal::Expected;
 
-/// Runs a plan as its configuration says. `before`: what a simulation finds; on storage it is there.
+/// Runs a plan as its configuration says. `before`: files and directories that a simulation starts with.
 pub fn run(
     plan: &Plan,
     config: &Config,

@@ -21,7 +21,7 @@ use std::rc::Rc;
 const RANK_BYTES: u64 = 13_000;
 
 /// Runs a plan with simulated ranks on the mem back-end. `on_progress` gets their progress as often as the
-/// configuration asks for it. `before`: what is there at the start, directories before what is in them.
+/// configuration asks for it. `before`: files and directories at the start, each directory before its content.
 pub fn run_sim(
     plan: &Plan,
     config: &Config,

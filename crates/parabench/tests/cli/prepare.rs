@@ -238,7 +238,7 @@ fn a_run_is_compared_with_its_original() {
         .err_has("a sample of events");
 }
 
-/// Reads find what is there, whatever they ask for; and what says its size is no reason to make a file.
+/// `filesize` decides how much is read of a file from before, and is no reason to make one.
 #[test]
 fn files_are_as_long_as_the_program_says() {
     for (body, listed, bytes) in [
@@ -266,7 +266,7 @@ fn files_are_as_long_as_the_program_says() {
     }
 }
 
-/// What is no directory or link, as the program expects it, is not made as one.
+/// An open, readlink or rmdir that expects ENOTDIR or EINVAL needs a file.
 #[test]
 fn what_is_expected_to_be_another_kind_is_a_file() {
     let program = "with (expect=\"ENOTDIR\") $h = fopen(\"a\", \"O_RDONLY|O_DIRECTORY\");\n\
